@@ -355,6 +355,12 @@ class Contract(Node):
     measure: tuple[MeasureItem, ...]
     violation: tuple[Name, ...]
     calibrate: tuple[CalibrateState, ...]
+    places: tuple[tuple[str, Span], ...] = field(compare=False, repr=False, kw_only=True, default=())
+    """Where each part stands: `header`, `doc`, `body` (brace to brace), and every clause by its keyword."""
+
+    def place(self, part: str) -> Span:
+        """Where the part stands; the whole contract when it has no such part."""
+        return dict(self.places).get(part, self.span)
 
 
 @dataclass(frozen=True, slots=True)

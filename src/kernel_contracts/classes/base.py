@@ -1,0 +1,75 @@
+"""What a contract class is: it says what to measure and what the evidence means. No array library in here.
+
+Adding a class is adding a module with one `CLASS`; `plan` and `judge` are pure, so a class is tested in milliseconds
+on evidence made by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from kernel_contracts.contracts.evidence import Finding, Layout, Observation
+from kernel_contracts.contracts.model import Bound, Contract, MeasureItem
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Measurements wanted: every shape with some input, every input with some shapes, `samples` in all."""
+
+    inputs: tuple[MeasureItem, ...]
+    shapes: tuple[MeasureItem, ...]
+    samples: int
+    layouts: tuple[Layout, ...] = (Layout.CONTIGUOUS,)
+    sweeps: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    vary_scalars: bool = True
+    """Draw parameters away from their defaults too, so that a hard-coded one shows."""
+
+
+class ContractClass(Protocol):
+    """One of the twelve classes."""
+
+    id: str
+    title: str
+    family: str
+    claim: str
+    """What a conforming kernel does, in one sentence."""
+    mutants: tuple[str, ...]
+    """Faults this class must catch: its mutation score is taken over these."""
+
+    def plan(self, contract: Contract, bound: Bound) -> Plan: ...
+
+    def judge(self, contract: Contract, bound: Bound, observations: Sequence[Observation]) -> Finding: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ValueClass:
+    """A class decided by comparing values with the oracle: what differs is what it measures and looks for."""
+
+    id: str
+    title: str
+    family: str
+    claim: str
+    mutants: tuple[str, ...]
+    extra_inputs: tuple[MeasureItem, ...] = ()
+    """Measured whatever the contract lists."""
+    extra_shapes: tuple[MeasureItem, ...] = ()
+    layouts: tuple[Layout, ...] = field(default=(Layout.CONTIGUOUS,))
+
+    def plan(self, contract: Contract, bound: Bound) -> Plan:
+        """The contract's own protocol, completed by what the class cannot do without."""
+        inputs = _merged(contract.measure.inputs, self.extra_inputs)
+        shapes = _merged(contract.measure.shapes, self.extra_shapes)
+        sweeps = tuple((k, tuple(v)) for k, v in contract.measure.sweeps.items())
+        return Plan(inputs, shapes, contract.measure.samples, self.layouts, sweeps)
+
+    def judge(self, contract: Contract, bound: Bound, observations: Sequence[Observation]) -> Finding:
+        from kernel_contracts.classes.judging import judge_values
+
+        return judge_values(contract, bound, observations)
+
+
+def _merged(first: tuple[MeasureItem, ...], second: tuple[MeasureItem, ...]) -> tuple[MeasureItem, ...]:
+    names = {item.name for item in first}
+    return first + tuple(item for item in second if item.name not in names)

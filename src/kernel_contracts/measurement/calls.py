@@ -1,0 +1,80 @@
+"""What goes into one call of a kernel and what comes out of it: plain records.
+
+Requirement: holds observations only. Outputs are arrays as the kernel returned them, unjudged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from numpy.typing import NDArray
+
+from kernel_contracts.contracts.evidence import Layout, Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayIn:
+    """One input array."""
+
+    name: str
+    array: NDArray[Any]
+    """Values in their storage dtype, for example ml_dtypes.bfloat16."""
+    layout: Layout = Layout.CONTIGUOUS
+    """How the kernel finds it in memory; a rank too low for the layout gives CONTIGUOUS."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallResult:
+    """How one call ended."""
+
+    outcome: Outcome
+    detail: str = ""
+    """Exception type and text, signal name, limit reached, or what was wrong with the returned object."""
+    outputs: tuple[NDArray[Any], ...] = ()
+    dtypes: tuple[str, ...] = ()
+    """Format name of each output, or NumPy's dtype name where the language has no such format."""
+    defect: str = ""
+    """`wrong_type` when something other than an array or a tuple of arrays came back."""
+    mutated: tuple[str, ...] = ()
+    """Inputs whose bytes changed, the poisoned memory around them included."""
+    aliased: tuple[str, ...] = ()
+    """Inputs whose memory an output shares."""
+    dropped: tuple[str, ...] = ()
+    """Scalars that were not passed because the kernel's signature does not accept them."""
+    seconds: float = 0.0
+    """Wall time from the call to its end, the device drained; measured by this process."""
+    error_type: str = ""
+    """Name of the exception class when the kernel raised."""
+    printed: str = ""
+    """Tail of what the kernel printed."""
+    state: Mapping[str, Any] = field(default_factory=dict)
+    """Floating-point switches of the calling thread after the call; under `before`, the same before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadReport:
+    """What is known about a kernel once it is loaded."""
+
+    name: str
+    file: str
+    """The file the kernel's code comes from; empty where there is none."""
+    sha256: str
+    """Of that file; taken before the kernel's code ran when the target names a file."""
+    parameters: tuple[str, ...]
+    """Names in the signature, in order; empty when it cannot be inspected."""
+    keywords: frozenset[str]
+    """Those of them that can be passed by name."""
+    accepts_any: bool
+    """True when the signature ends in **kwargs."""
+    stack: str
+    stack_version: str
+    device: str
+    fingerprint: Mapping[str, Any]
+
+    def accepts(self, scalar: str, arrays: int = 0) -> bool:
+        """Whether `scalar` can be passed by name beside `arrays` positional arrays."""
+        if scalar in self.parameters[:arrays]:
+            return False  # an array already sits in that place
+        return scalar in self.keywords or self.accepts_any

@@ -1,0 +1,67 @@
+"""A candidate's output beside what is admitted: one cheap comparison, and the story only where it fails."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernel_contracts.contracts.evidence import Element, OutputReading
+from kernel_contracts.numerics.acceptance import Acceptance
+from kernel_contracts.numerics.bounded import Array
+
+
+def read(name: str, y: Array, acceptance: Acceptance, own_error: float = 0.0) -> OutputReading:
+    """What one output shows. `y` is float64, int64 or bool, of the acceptance's shape."""
+    ratios = acceptance.ratios(y)
+    over = ratios > 1.0
+    exceeding = int(np.count_nonzero(over))
+    exact = acceptance.exact
+    worst = _worst(name, y, acceptance, ratios) if exceeding else None
+    finite = np.isfinite(acceptance.center) if acceptance.center.dtype.kind == "f" else np.ones(y.shape, bool)
+    numbers = np.asarray(y, dtype=np.float64)
+    return OutputReading(
+        name,
+        int(y.size),
+        float(ratios.max(initial=0.0)),
+        exceeding,
+        int(np.count_nonzero(acceptance.free)),
+        int(np.count_nonzero(exact)),
+        int(np.count_nonzero(exact & over)),
+        int(np.count_nonzero(~np.isfinite(numbers) & finite & over)),
+        int(np.count_nonzero((numbers == 0) & (acceptance.center != 0) & over)),
+        worst,
+        _region(over) if exceeding else {},
+        _boundary(over) if exceeding else {},
+        own_error,
+    )
+
+
+def _worst(name: str, y: Array, acceptance: Acceptance, ratios: Array) -> Element:
+    flat = int(np.argmax(ratios))
+    index = tuple(int(i) for i in np.unravel_index(flat, ratios.shape)) if ratios.shape else ()
+    pick = lambda a: float(np.asarray(a)[index])  # noqa: E731
+    return Element(name, index, pick(y), pick(acceptance.center), pick(acceptance.tolerance), pick(ratios))
+
+
+def _region(over: Array) -> dict[str, tuple[int, int]]:
+    """The first and last index along each axis at which something exceeds."""
+    out: dict[str, tuple[int, int]] = {}
+    for axis in range(over.ndim):
+        hit = np.flatnonzero(over.any(axis=tuple(a for a in range(over.ndim) if a != axis)))
+        out[f"axis {axis}"] = (int(hit[0]), int(hit[-1]))
+    return out
+
+
+def _boundary(over: Array) -> dict[str, int]:
+    """Axes along which a right beginning is followed by a wrong end: everything from some index on exceeds.
+
+    The last index must be wrong throughout, nothing before the first may be; that is what a dropped tail looks like.
+    """
+    out: dict[str, int] = {}
+    for axis in range(over.ndim):
+        others = tuple(a for a in range(over.ndim) if a != axis)
+        share = over.mean(axis=others) if others else over.astype(float)
+        hit = np.flatnonzero(share > 0)
+        first = int(hit[0])
+        if 0 < first and len(hit) == over.shape[axis] - first and share[first:].min() > 0.5:
+            out[f"axis {axis}"] = first
+    return out

@@ -1,0 +1,255 @@
+"""A kernel under test, at arm's length: load it, call it, get back what happened.
+
+Requirement: the kernel runs in a process of its own that sees inputs and nothing else. It may crash, hang, exhaust
+memory, scribble over its inputs or lie: each is an outcome of that call, and the next call works.
+
+    with Kernel("mykernels.py:softmax", stack="torch") as kernel:
+        result = kernel.call([ArrayIn("x", x)], {"axis": -1}, poison=[(x.shape, "fp32")])
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernel_contracts.contracts.evidence import Outcome
+from kernel_contracts.errors import ArithmeticScopeError, TargetError, UsageError
+from kernel_contracts.measurement import exchange, family
+from kernel_contracts.measurement.calls import ArrayIn, CallResult, LoadReport
+from kernel_contracts.measurement.supervise import Ended, Supervised
+from kernel_contracts.measurement.target import parse, sha256
+
+__all__ = ["ArrayIn", "CallResult", "Kernel", "LoadReport"]
+
+START_SECONDS = 60.0
+"""For starting Python, importing the stack and importing the kernel; a large framework takes several."""
+START_MEMORY = 8 << 30
+"""Resident bytes while loading, before the kernel's own limit is known."""
+_LAST = ("outputs", "defect", "raised", "memory")
+
+
+class Kernel:
+    """A kernel in its worker process, which starts on first use and again after it died. Not for several threads."""
+
+    def __init__(
+        self,
+        target: str,
+        *,
+        stack: str = "numpy",
+        device: str = "",
+        timeout: float = 30.0,
+        memory_mb: int = 4096,
+        environment: Mapping[str, str] | None = None,
+        working_directory: str | Path | None = None,
+    ) -> None:
+        if not timeout > 0 or memory_mb < 1:
+            raise UsageError(f"timeout={timeout}, memory_mb={memory_mb}: both limits must be positive")
+        self.restarts = 0
+        """How often the worker had to be started again."""
+        self._text, self._stack, self._device = target, stack, device
+        self._timeout, self._memory_mb = timeout, memory_mb
+        self._environment = dict(environment or {})
+        self._directory = Path(working_directory or os.getcwd()).resolve()
+        self._target = parse(target, self._directory)
+        self._worker: Supervised | None = None
+        self._report: LoadReport | None = None
+        self._base = 0
+        self._count = 0
+        self._died = ""
+
+    def __enter__(self) -> Kernel:
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_worker", None) is not None:
+            with contextlib.suppress(Exception):  # at the interpreter's end half of what it takes is gone
+                self.close()
+
+    def close(self) -> None:
+        """Ends the worker and everything it started."""
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.stop()
+
+    def load(self) -> LoadReport:
+        """Starts the worker if there is none; TargetError in one sentence when the kernel cannot be loaded."""
+        if self._worker is not None and not self._worker.alive:
+            self._died = family.describe_exit(self._worker.process.wait())
+            self.close()
+        if self._worker is not None and self._report is not None:
+            return self._report
+        self.close()
+        self.restarts += self._report is not None
+        digest = sha256(self._target.file) if self._target.file else ""
+        if self._report is not None and digest and digest != self._report.sha256:
+            raise TargetError(f"{self._target.file} changed during the measurement; start it again")
+        self._worker = Supervised(self._environment, self._directory)
+        try:
+            self._report = self._start(self._worker, digest)
+        except BaseException:
+            self.close()
+            raise
+        self._base = family.resident(self._worker.process.pid)
+        return self._report
+
+    def _start(self, worker: Supervised, digest: str) -> LoadReport:
+        hello = {"stack": self._stack, "device": self._device, "memory_mb": self._memory_mb}
+        try:
+            worker.send(hello)
+            facts = worker.expect(("hello", "refused"), START_SECONDS, START_MEMORY)
+            if facts["kind"] == "refused":
+                raise UsageError(str(facts["text"]))
+            worker.send({"op": "load", "target": self._text, "directory": str(self._directory)})
+            loaded = worker.expect(("loaded", "refused"), START_SECONDS, START_MEMORY)
+        except Ended as end:
+            raise TargetError(f"target {self._text!r} cannot be loaded: {end.detail}{_last_line(worker)}") from None
+        if loaded["kind"] == "refused":
+            raise TargetError(str(loaded["text"]))
+        worker.printed()
+        file = str(loaded["file"])
+        return LoadReport(
+            name=str(loaded["name"]),
+            file=file,
+            sha256=digest or sha256(file),
+            parameters=tuple(map(str, loaded["parameters"])),
+            keywords=frozenset(map(str, loaded["keywords"])),
+            accepts_any=bool(loaded["accepts_any"]),
+            stack=self._stack,
+            stack_version=str(facts["version"]),
+            device=str(facts["device"]),
+            fingerprint=facts["fingerprint"],
+        )
+
+    def call(
+        self,
+        arrays: Sequence[ArrayIn],
+        scalars: Mapping[str, Any] = {},
+        *,
+        poison: Sequence[tuple[tuple[int, ...], str]] = (),
+    ) -> CallResult:
+        """One call. `poison` names shape and format of each expected output, whose memory is poisoned beforehand."""
+        report = self.load()
+        worker = self._worker
+        assert worker is not None
+        passed = {k: _plain(k, v) for k, v in scalars.items() if report.accepts(k, len(arrays))}
+        image, places = exchange.pack(arrays)
+        self._count += 1
+        message = {
+            "op": "call",
+            "id": self._count,
+            "size": image.size,
+            "arrays": [place.as_json() for place in places],
+            "scalars": passed,
+            "poison": [(tuple(shape), _storage(name)) for shape, name in poison],
+        }
+        seconds, died, self._died = 0.0, self._died, ""
+        memory = self._base + (self._memory_mb << 20) + image.size
+        try:
+            worker.inbox.write(image)
+            worker.send(message)
+            self._expect(worker, ("ready", "refused"), START_SECONDS, memory)
+            began = time.perf_counter()
+            worker.send({"op": "go"})
+            try:
+                last = self._expect(worker, ("returned", "raised", "memory"), self._timeout, memory)
+            finally:
+                seconds = time.perf_counter() - began
+            if last["kind"] == "returned":
+                last = self._expect(worker, _LAST, max(self._timeout, START_SECONDS), memory)
+            result = self._read(worker, last)
+            now = worker.inbox.read(0, image.size)
+            mutated = {*exchange.changed(image, now, places), *map(str, last.get("lost", ()))}
+        except Ended as end:
+            result, mutated = CallResult(end.outcome, end.detail, printed=worker.printed()), set()
+            self.close()
+        except BaseException:
+            self.close()  # interrupted in the middle of a call: the worker's state is unknown
+            raise
+        state = {**result.state, "died_before": died} if died else result.state
+        return replace(
+            result,
+            mutated=tuple(a.name for a in arrays if a.name in mutated),
+            dropped=tuple(k for k in scalars if k not in passed),
+            seconds=seconds,
+            state=state,
+        )
+
+    def _expect(self, worker: Supervised, kinds: Collection[str], seconds: float, memory: int) -> dict[str, Any]:
+        message = worker.expect(kinds, seconds, memory)
+        if message.get("id") != self._count:
+            raise Ended(Outcome.CRASHED, "tampered with the control channel: an answer to another call")
+        if message["kind"] == "refused":
+            raise ArithmeticScopeError(f"stack {self._stack} cannot hold these inputs: {message.get('text')}")
+        return message
+
+    def _read(self, worker: Supervised, last: Mapping[str, Any]) -> CallResult:
+        state = last.get("state")
+        state = state if isinstance(state, dict) else {}
+        text = str(last.get("text", ""))
+        printed = worker.printed()
+        if last["kind"] == "raised":
+            error = str(last.get("error", ""))
+            return CallResult(Outcome.RAISED, text, error_type=error, printed=printed, state=state)
+        if last["kind"] == "memory":
+            return CallResult(Outcome.OUT_OF_MEMORY, text, printed=printed, state=state)
+        if last["kind"] == "defect":
+            return CallResult(Outcome.RETURNED, text, defect="wrong_type", printed=printed, state=state)
+        try:
+            outputs = tuple(_output(worker, place) for place in last["outputs"])
+            aliased = tuple(str(name) for name in last["aliased"])
+        except (KeyError, TypeError, ValueError, OverflowError):
+            raise Ended(Outcome.CRASHED, "tampered with the control channel: outputs that are not there") from None
+        formats = tuple(exchange.format_name(o.dtype) for o in outputs)
+        return CallResult(Outcome.RETURNED, "", outputs, formats, aliased=aliased, printed=printed, state=state)
+
+
+def _output(worker: Supervised, place: Mapping[str, Any]) -> NDArray[Any]:
+    """One output, copied out of the shared file; ValueError when the worker's words do not fit the file."""
+    dtype = exchange.DTYPES[place["dtype"]]
+    shape = tuple(int(n) for n in place["shape"])
+    count = math.prod(shape) * dtype.itemsize
+    if min(shape, default=0) < 0 or not 0 <= place["offset"] <= worker.outbox.size() - count:
+        raise ValueError("outside the file")
+    data = worker.outbox.read(int(place["offset"]), count)
+    if data.size != count:
+        raise ValueError("cut short")
+    if dtype == np.bool_:
+        data = np.asarray(data != 0).view(np.uint8)  # a byte that was never written is neither 0 nor 1
+    output: NDArray[Any] = data.view(dtype).reshape(shape)
+    return output
+
+
+def _plain(name: str, value: Any) -> Any:
+    """A scalar as JSON can carry it."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_plain(name, item) for item in value]
+    raise UsageError(f"scalar {name}={value!r}: pass a number, a bool, a text or a list of these")
+
+
+def _storage(format_: str) -> str:
+    try:
+        return exchange.storage_name(format_)
+    except KeyError:
+        raise ArithmeticScopeError(f"poison for format {format_!r}: there is no such format") from None
+
+
+def _last_line(worker: Supervised) -> str:
+    lines = worker.printed().strip().splitlines()
+    return f" ({lines[-1].strip()[:200]})" if lines else ""

@@ -1,0 +1,269 @@
+"""Measures one contract on one kernel: makes inputs, calls the kernel first, then asks the oracle, compares.
+
+It judges nothing. The oracle is computed after the kernel has answered and is never in the same process, so there is
+nothing to read back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kernel_contracts.contracts.evidence import Case, Observation, Outcome, OutputReading
+from kernel_contracts.contracts.model import Bound, Contract, Facts
+from kernel_contracts.contracts.tolerance import Environment, apply
+from kernel_contracts.contracts.values import constant
+from kernel_contracts.errors import ArithmeticScopeError
+from kernel_contracts.formats import FP64, Format
+from kernel_contracts.measurement.calls import ArrayIn, CallResult
+from kernel_contracts.measurement.cases import item_of
+from kernel_contracts.measurement.compare import read
+from kernel_contracts.measurement.emulated import Callee
+from kernel_contracts.measurement.hypotheses import explain
+from kernel_contracts.measurement.inputs.base import families
+from kernel_contracts.measurement.inputs.base import Request, TensorSpec
+from kernel_contracts.measurement.oracle import Oracle, Truth, consult
+from kernel_contracts.numerics.acceptance import Acceptance, from_bounded
+from kernel_contracts.numerics.bounded import Array, Bounded
+from kernel_contracts.numerics.dims import evaluate as size_of
+from kernel_contracts.numerics.domains import FLOAT64
+from kernel_contracts.numerics.interpret import Instance, bound as bound_of, evaluate
+from kernel_contracts.numerics.rounding import from_storage, to_storage
+
+#: At most this many failures of one input family are diagnosed.
+_DIAGNOSED = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What is admitted for one claim, and the oracle's value."""
+
+    text: str
+    acceptance: Acceptance
+    candidate: Array
+
+
+class Session:
+    """Measures cases one by one. `mutants` are the faults tried as explanations of a failure."""
+
+    def __init__(
+        self, contract: Contract, bound: Bound, kernel: Callee, ladder: tuple[Oracle, ...], mutants: Sequence[str] = ()
+    ) -> None:
+        self.contract, self.bound, self.kernel = contract, bound, kernel
+        self.ladder, self.mutants = ladder, tuple(mutants)
+        self._diagnosed: dict[str, int] = {}
+
+    def run(self, cases: Iterable[Case]) -> Iterator[Observation]:
+        """One observation a case, as they come."""
+        for case in cases:
+            yield self.measure(case)
+
+    # ------------------------------------------------------------------------------------------------ one case
+
+    def request(self, case: Case) -> Request:
+        """What the input family is asked for."""
+        environment = self._sizes(case)
+        tensors = tuple(
+            _spec(t.name, self.bound, tuple(size_of(d, environment) for d in t.shape), self.contract.pre.facts, environment)
+            for t in self.contract.inputs
+        )
+        real = [f for f in self.bound.outputs.values() if f.is_real]
+        output = min(real, key=lambda f: f.precision) if real else next(iter(self.bound.outputs.values()), FP64)
+        return Request(tensors, self.bound.accumulator, self.bound.products, output, np.random.default_rng(case.seed))
+
+    def inputs(self, case: Case) -> dict[str, Array]:
+        """The case's inputs, made again from its seed."""
+        item = item_of(case)
+        return dict(families()[item.name].generate(self.request(case), *item.arguments))
+
+    def measure(self, case: Case) -> Observation:
+        began = time.perf_counter()
+        try:
+            inputs = self.inputs(case)
+        except ArithmeticScopeError as impossible:
+            return Observation(case, Outcome.RETURNED, skipped=str(impossible))
+        return self.measure_on(case, inputs, began)
+
+    def measure_on(self, case: Case, inputs: Mapping[str, Array], began: float | None = None) -> Observation:
+        """Calls the kernel on given inputs and compares. The kernel goes first."""
+        began = time.perf_counter() if began is None else began
+        arrays = [
+            ArrayIn(t.name, to_storage(inputs[t.name], self.bound.inputs[t.name]), case.layout) for t in self.contract.inputs
+        ]
+        scalars = {s.name: case.scalars[s.name] for s in self.contract.scalars if s.name in case.scalars}
+        expected = self._expected(case)
+        made = time.perf_counter()
+        result = self.kernel.call(arrays, scalars, poison=[(shape, fmt.name) for _, shape, fmt in expected])
+        called = time.perf_counter()
+        base = Observation(
+            case, result.outcome, result.detail, mutated=result.mutated, readings=self._refusal(case),
+            hashes={a.name: _digest(a.array) for a in arrays},
+        )  # fmt: skip
+        if result.outcome is not Outcome.RETURNED:
+            return base
+        outputs, defect, detail = self._typed(result, expected)
+        if defect:
+            return replace(base, defect=defect, detail=detail)
+        return self._compared(base, inputs, scalars, outputs, (began, made, called, result.seconds))
+
+    def _compared(
+        self, base: Observation, inputs: Mapping[str, Array], scalars: Mapping[str, Any], outputs: dict[str, Array],
+        clock: tuple[float, float, float, float],
+    ) -> Observation:  # fmt: skip
+        began, made, called, kernel_seconds = clock
+        case = base.case
+        item = item_of(case)
+        family = families()[item.name]
+        instance = Instance(self.bound.judged, case.dims, inputs, scalars, family.probe)
+        start = time.perf_counter()
+        bounded, truth = self.truth(instance)
+        oracle = time.perf_counter()
+        readings: list[OutputReading] = []
+        centers: dict[str, Array] = {}
+        extra: dict[str, float] = {}
+        if truth.centers:
+            for judged in self.admitted(instance, bounded, truth, outputs):
+                readings.append(read(judged.text, judged.candidate, judged.acceptance, truth.share))
+                centers.setdefault(judged.text, judged.acceptance.center)
+            if outputs:
+                oracle_values = {n: centers[n] for n in outputs if n in centers}
+                extra = dict(family.read(self.request(case), inputs, outputs, oracle_values))
+                extra |= _constant(outputs, oracle_values)
+        observation = replace(
+            base, outputs=tuple(readings), oracle=truth.oracle, oracle_ok=truth.good and bool(truth.centers),
+            readings={**base.readings, **extra},
+            hashes={**base.hashes, **{n: _digest(np.asarray(y)) for n, y in outputs.items()}},
+            timing={
+                "inputs": made - began, "candidate": kernel_seconds, "overhead": max(called - made - kernel_seconds, 0.0),
+                "oracle": oracle - start, "compare": time.perf_counter() - oracle,
+            },
+        )  # fmt: skip
+        return self._diagnose(observation, instance, outputs, centers)
+
+    def _diagnose(
+        self, observation: Observation, instance: Instance, outputs: Mapping[str, Array], centers: Mapping[str, Array]
+    ) -> Observation:
+        family = item_of(observation.case).name
+        if not observation.violating or not self.mutants or self._diagnosed.get(family, 0) >= _DIAGNOSED:
+            return observation
+        if not all(n in centers for n in outputs):
+            return observation
+        self._diagnosed[family] = self._diagnosed.get(family, 0) + 1
+        plain = replace(instance, program=self.bound.program)
+        return replace(observation, hypotheses=explain(self.bound, plain, outputs, centers, self.mutants))
+
+    # -------------------------------------------------------------------------------------------- oracle side
+
+    def truth(self, instance: Instance) -> tuple[dict[str, Bounded], Truth]:
+        """Radius of everything that is judged, and its value from the cheapest oracle that is good enough."""
+        wanted = {f"{k}": c.before for k, c in enumerate(self.bound.claims)}
+        wanted |= {f"{k} target": c.target for k, c in enumerate(self.bound.claims) if c.target is not None}
+        wanted |= {f"{k} where": c.where for k, c in enumerate(self.bound.claims) if c.where is not None}
+        wanted |= {n: i for n, i in self.bound.judged.outputs.items() if n.startswith("output ")}
+        bounded = bound_of(instance, self.bound.context, wanted)
+        real = {n: i for n, i in wanted.items() if bounded[n].v.dtype.kind == "f" and not n.startswith("output ")}
+        truth = consult(self.ladder, instance, self.bound.context, real, bounded)
+        if not real:
+            truth = Truth("exact", {"": (np.zeros(()), np.zeros(()))}, 0.0)
+        return bounded, truth
+
+    def admitted(
+        self, instance: Instance, bounded: Mapping[str, Bounded], truth: Truth, outputs: Mapping[str, Array]
+    ) -> Iterator[Judged]:
+        """What each claim admits, beside what the kernel gave."""
+        context = self.bound.context
+        reference = {n.removeprefix("output "): np.asarray(b.v, dtype=np.float64) for n, b in bounded.items() if n.startswith("output ")}
+        for k, claim in enumerate(self.bound.claims):
+            own = bounded[str(k)]
+            key = str(k) if claim.target is None else f"{k} target"
+            center = truth.centers.get(key) if own.v.dtype.kind == "f" else None
+            if claim.exact:
+                own = replace(own, e=0.0)
+            if claim.target is not None:
+                own = replace(own, v=np.broadcast_to(np.asarray(bounded[key].v, dtype=np.float64), np.shape(own.v)))
+                center = None if center is None else (np.broadcast_to(center[0], own.v.shape), np.broadcast_to(center[1], own.v.shape))
+            acceptance = from_bounded(own, claim.format, rounded=claim.rounded, center=center, flush=context.flush)
+            if not claim.exact and claim.format.is_real:
+                names = {**instance.dims, **instance.scalars, **{n: np.asarray(x, dtype=np.float64) for n, x in instance.inputs.items()}}
+                subject = acceptance.center
+                environment = Environment(self.bound.dtypes, names, reference, subject)
+                acceptance = apply(self.contract.tolerance, acceptance, environment, claim.format)
+            if claim.where is not None:
+                off = ~np.broadcast_to(np.asarray(bounded[f"{k} where"].v, dtype=bool), acceptance.free.shape)
+                acceptance = replace(acceptance, free=acceptance.free | off)
+            yield Judged(claim.text, acceptance, self._candidate(claim.output, claim.program, instance, outputs))
+
+    def _candidate(self, output: str, program: Any, instance: Instance, outputs: Mapping[str, Array]) -> Array:
+        if output:
+            return outputs[output]
+        inner = Instance(program, instance.dims, outputs, instance.scalars)
+        with np.errstate(all="ignore"):
+            return np.asarray(evaluate(inner, FLOAT64)["subject"])
+
+    # --------------------------------------------------------------------------------------------- small parts
+
+    def _sizes(self, case: Case) -> dict[str, int]:
+        whole = {k: int(v) for k, v in case.scalars.items() if isinstance(v, int)}
+        return {**whole, **case.dims}
+
+    def _expected(self, case: Case) -> list[tuple[str, tuple[int, ...], Format]]:
+        environment = self._sizes(case)
+        return [
+            (t.name, tuple(size_of(d, environment) for d in t.shape), self.bound.outputs[t.name]) for t in self.contract.outputs
+        ]
+
+    def _refusal(self, case: Case) -> dict[str, float]:
+        """Whether a documented refusal is due for these sizes."""
+        names = {**case.scalars, **case.dims}
+        due = any(not constant(r.condition, names) for r in self.contract.refusals)
+        return {"may_refuse": 1.0, "must_refuse": 1.0} if due else {}
+
+    def _typed(
+        self, result: CallResult, expected: list[tuple[str, tuple[int, ...], Format]]
+    ) -> tuple[dict[str, Array], str, str]:
+        """The outputs as values, or what is wrong with their number, dtype or shape."""
+        if result.defect:
+            return {}, result.defect, result.detail
+        if len(result.outputs) != len(expected):
+            return {}, "wrong_count", f"returned {len(result.outputs)} array(s), the scope says {len(expected)}"
+        outputs: dict[str, Array] = {}
+        for array, dtype, (name, shape, fmt) in zip(result.outputs, result.dtypes, expected, strict=True):
+            held = "fp32" if fmt.name == "tf32" else fmt.name
+            if dtype != held:
+                return {}, "wrong_dtype", f"{name} came back as {dtype}, the scope says {held}"
+            if tuple(array.shape) != shape:
+                return {}, "wrong_shape", f"{name} came back with shape {list(array.shape)}, the scope says {list(shape)}"
+            outputs[name] = from_storage(array)
+        return outputs, "", ""
+
+
+def _spec(
+    name: str, bound: Bound, shape: tuple[int, ...], facts: Mapping[str, Facts], environment: Mapping[str, int]
+) -> TensorSpec:
+    fact = facts.get(name, Facts())
+    low = None if fact.low is None else size_of(fact.low, environment)
+    high = None if fact.high is None else size_of(fact.high, environment)
+    fmt = bound.inputs[name]
+    if fmt.kind == "int" and low is not None and high is not None and low > high and np.prod(shape):
+        raise ArithmeticScopeError(f"{name} has no value between {low} and {high} at these sizes")
+    return TensorSpec(name, fmt, shape, bound.contracted.get(name, ()), low, high, fact.positive, fact.limit)
+
+
+def _constant(outputs: Mapping[str, Array], centers: Mapping[str, Array]) -> dict[str, float]:
+    """Whether everything that came back is one number, and whether it should be."""
+    flat = lambda arrays: np.concatenate([np.asarray(a, dtype=np.float64).ravel() for a in arrays.values()] or [np.zeros(0)])  # noqa: E731
+    y, center = flat(outputs), flat(centers)
+    if y.size < 2:
+        return {}
+    same = lambda a: float(bool((a == a[0]).all()))  # noqa: E731
+    return {"output_constant": same(y), "oracle_constant": same(center) if center.size else 1.0}
+
+
+def _digest(array: Any) -> str:
+    data = np.ascontiguousarray(array)
+    return hashlib.sha256(f"{data.dtype}{data.shape}".encode() + data.tobytes()).hexdigest()[:16]

@@ -1,0 +1,184 @@
+"""The worker's side of a measurement: loads one kernel and calls it when told, until the session closes the channel.
+
+Requirement: knows inputs and nothing else; no oracle, tolerance or expected value ever enters this process. Whatever
+goes wrong in here ends this process alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import faulthandler
+import mmap
+import os
+import resource
+import signal
+import sys
+from typing import Any, NoReturn
+
+from kernel_contracts.errors import TargetError
+from kernel_contracts.measurement import conduct
+from kernel_contracts.measurement.adapter import Stack
+from kernel_contracts.measurement.channel import Channel
+from kernel_contracts.measurement.fingerprint import platform_fingerprint
+from kernel_contracts.measurement.poison import Poison
+from kernel_contracts.measurement.target import Resolved, parse, resolve
+
+LOST_CHANNEL = 70
+"""Exit status when the worker can no longer talk to its session."""
+_SHORT = 256
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+
+
+def enclose(session: int) -> None:
+    """Ties this process to its session: it dies with it, keeps its family together and leaves no core files."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with contextlib.suppress(OSError, AttributeError, ValueError):
+        libc = ctypes.CDLL(None)
+        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)  # a daemon that the kernel starts stays in our family
+    if os.getppid() != session:
+        os._exit(0)
+    faulthandler.register(signal.SIGUSR1, all_threads=False, chain=False)  # the session asks where a hang is
+
+
+def serve(stack: Stack, channel: Channel, inbox: int, outbox: int, hello: dict[str, Any]) -> NoReturn:
+    """Greets, loads, and answers calls for ever. Never returns and never raises."""
+    worker = _Worker(stack, channel, inbox, outbox, hello)
+    status = LOST_CHANNEL
+    try:
+        worker.greet()
+        while (message := channel.receive()) is not None:
+            worker.answer(message)
+        status = 0
+    except BaseException:
+        if sys.stderr is not None:
+            with contextlib.suppress(BaseException):
+                sys.excepthook(*sys.exc_info())
+    os._exit(status)
+
+
+class _Worker:
+    def __init__(self, stack: Stack, channel: Channel, inbox: int, outbox: int, hello: dict[str, Any]) -> None:
+        self._stack = stack
+        self._channel = channel
+        self._inbox = inbox
+        self._outbox = outbox
+        self._device: str = hello["device"]
+        self._memory: int = hello["memory_mb"] << 20
+        self._map: mmap.mmap | None = None
+        self._kernel: Resolved | None = None
+        self._libc = ctypes.CDLL(None)
+        self._poison = Poison()
+
+    def greet(self) -> None:
+        """Facts about the platform, taken before any code of the kernel has run."""
+        try:
+            devices, version = self._stack.devices(), self._stack.version()
+            facts = platform_fingerprint(self._stack.fingerprint())
+        except Exception as error:  # the library is there but does not start
+            text = f"stack {self._stack.name} cannot be used here: {type(error).__name__}: {error}"
+            return self._channel.send({"kind": "refused", "text": text[:2000]})
+        if not self._device:
+            self._device = devices[0]
+        elif self._device not in devices:
+            text = f"stack {self._stack.name} has no device {self._device!r} here; it has {', '.join(devices)}"
+            return self._channel.send({"kind": "refused", "text": text})
+        return self._channel.send({"kind": "hello", "version": version, "device": self._device, "fingerprint": facts})
+
+    def answer(self, message: dict[str, Any]) -> None:
+        if message["op"] == "load":
+            self._load(message["target"], message["directory"])
+        else:
+            self._call(message)
+
+    def _load(self, text: str, directory: str) -> None:
+        try:
+            target = parse(text, directory)
+            sys.path.insert(0, os.path.dirname(target.file) if target.file else directory)
+            sys.argv[:] = [target.file or target.module]
+            kernel = self._kernel = resolve(target)
+        except TargetError as error:
+            self._flush()
+            return self._channel.send({"kind": "refused", "text": str(error)})
+        if self._device == "cpu":  # drivers of accelerators reserve far more address space than they use
+            _limit_data(self._memory)
+        self._flush()
+        return self._channel.send(
+            {
+                "kind": "loaded",
+                "name": kernel.name,
+                "file": kernel.file,
+                "parameters": kernel.parameters,
+                "keywords": kernel.keywords,
+                "accepts_any": kernel.accepts_any,
+            }
+        )
+
+    def _call(self, message: dict[str, Any]) -> None:
+        assert self._kernel is not None
+        names = [place["name"] for place in message["arrays"]]
+        try:
+            buffer = self._shared(message["size"])
+            views, natives = conduct.prepare(self._stack, self._device, buffer, message["arrays"])
+        except (TypeError, MemoryError) as error:
+            return self._channel.send({"kind": "refused", "id": message["id"], "text": str(error)})
+        before = conduct.float_state()
+        ready = self._channel.encode({"kind": "ready", "id": message["id"]})
+        self._poison.spread(self._stack, self._device, message["poison"], self._memory)
+        self._channel.write(ready)
+        # A short read comes from Python's own small-object pool and leaves the poisoned memory alone.
+        if self._channel.receive(_SHORT) is None:
+            os._exit(0)
+        ending = conduct.run(self._kernel.function, natives, message["scalars"], self._stack, self._device)
+        self._poison.lift()
+        state = {**ending.state, "before": before}
+        if ending.error is None:
+            self._channel.send({"kind": "returned", "id": message["id"]})
+            last = self._outputs(ending.value, names, views)
+        else:
+            last = _failed(ending.error)
+        lost = conduct.mirror(self._stack, message["arrays"], views, natives)
+        self._flush()
+        return self._channel.send({**last, "id": message["id"], "state": state, "lost": lost})
+
+    def _outputs(self, value: Any, names: list[str], views: list[Any]) -> dict[str, Any]:
+        try:
+            arrays = conduct.collect(value, self._stack)
+            size = sum(array.nbytes for array in arrays)
+            if size > self._memory:
+                limit = self._memory >> 20
+                return {"kind": "memory", "text": f"returned {size >> 20} MiB; the limit is {limit} MiB"}
+            places = conduct.store(arrays, self._outbox)
+        except conduct.Defect as defect:
+            return {"kind": "defect", "text": str(defect)[:2000]}
+        except BaseException as error:  # reading a lazy array runs the kernel's code
+            return _failed(error)
+        return {"kind": "outputs", "outputs": places, "aliased": conduct.aliases(arrays, names, views)}
+
+    def _shared(self, size: int) -> mmap.mmap:
+        """The inputs' memory; the same addresses as long as the inputs fit."""
+        if self._map is None or len(self._map) < size:
+            self._map = mmap.mmap(self._inbox, size)
+        return self._map
+
+    def _flush(self) -> None:
+        """What the kernel printed leaves the buffers before the answer does."""
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(BaseException):
+                stream.flush()
+        self._libc.fflush(None)
+
+
+def _failed(error: BaseException) -> dict[str, Any]:
+    if conduct.is_out_of_memory(error):
+        return {"kind": "memory", **conduct.describe(error)}
+    return {"kind": "raised", **conduct.describe(error)}
+
+
+def _limit_data(memory: int) -> None:
+    """Private memory may grow by `memory` bytes from what loading took."""
+    with contextlib.suppress(OSError, ValueError, StopIteration):
+        with open("/proc/self/status") as stream:
+            now = next(int(line.split()[1]) << 10 for line in stream if line.startswith("VmData"))
+        resource.setrlimit(resource.RLIMIT_DATA, (now + memory, now + memory))

@@ -1,0 +1,1 @@
+"""Arithmetic stated exactly: rounding, summation orders and the three interpretations of a tensor program."""

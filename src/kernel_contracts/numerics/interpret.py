@@ -1,0 +1,207 @@
+"""Runs a program under one of its interpretations: value, bound, emulation.
+
+Sizes are bound and attributes resolved here, once, so that operators see plain integers. An operation done in a
+format narrower than its operand converts the operand first: the bound pays a roundoff for it, the emulation rounds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernel_contracts.errors import ArithmeticScopeError
+from kernel_contracts.formats import FP64, Format
+from kernel_contracts.numerics.bounded import Array, BoundContext, Bounded, quantum_of
+from kernel_contracts.numerics.dims import evaluate as size_of
+from kernel_contracts.numerics.domains import FLOAT64, Domain
+from kernel_contracts.numerics.operators import operator
+from kernel_contracts.numerics.operators.base import EmulateContext
+from kernel_contracts.numerics.program import Node, Program
+from kernel_contracts.numerics.rounding import round_to
+
+#: Attributes that hold sizes.
+_SIZES = ("size", "start", "stop", "step", "before", "after", "stride", "dilation", "correction")
+#: Arrays up to this many elements are always examined for exactness; larger ones when a probe says so.
+_EXACT_LIMIT = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A program at concrete sizes with concrete data. Inputs are float64, int64 or bool arrays."""
+
+    program: Program
+    dims: Mapping[str, int]
+    inputs: Mapping[str, Array]
+    scalars: Mapping[str, float | int | bool]
+    probe: bool = False
+    """The inputs come from a probe: look for exactness at any size."""
+
+    def environment(self) -> dict[str, int]:
+        whole = {k: int(v) for k, v in self.scalars.items() if isinstance(v, (int, bool, np.integer))}
+        return {**whole, **self.dims}
+
+
+def _attrs(node: Node, environment: Mapping[str, int]) -> dict[str, Any]:
+    out = dict(node.attrs)
+    for key, value in out.items():
+        if key == "shape":
+            out[key] = tuple(size_of(d, environment) for d in value)
+        elif key in _SIZES and value is not None:
+            out[key] = size_of(value, environment)
+    return out
+
+
+def leaf(instance: Instance, node: Node, environment: Mapping[str, int]) -> Any:
+    """The number or array that an operand-less node stands for; None when it is an operation."""
+    if node.op == "input":
+        return instance.inputs[node.attrs["name"]]
+    if node.op == "scalar":
+        name = node.attrs["name"]
+        if name not in instance.scalars:
+            raise ArithmeticScopeError(f"the parameter {name} has no value here")
+        return np.asarray(instance.scalars[name])
+    if node.op == "constant":
+        return np.asarray(node.attrs["value"])
+    if node.op == "size":
+        return np.asarray(size_of(node.attrs["dim"], environment))
+    return None
+
+
+def _last_uses(program: Program) -> dict[int, int]:
+    last = {i: i for i in range(len(program.nodes))}
+    for i, node in enumerate(program.nodes):
+        for a in node.args:
+            last[a] = i
+    for i in program.outputs.values():
+        last[i] = len(program.nodes)
+    return last
+
+
+def _walk(
+    instance: Instance, keep: set[int], make_leaf: Callable[[Node, Any], Any], apply: Callable[..., Any]
+) -> Iterator[tuple[int, Any]]:
+    """Evaluates node by node, forgetting results after their last use; yields the ones in `keep`."""
+    environment = instance.environment()
+    last = _last_uses(instance.program)
+    held: dict[int, Any] = {}
+    for i, node in enumerate(instance.program.nodes):
+        data = leaf(instance, node, environment)
+        if data is None:
+            result = apply(node, _attrs(node, environment), [held[a] for a in node.args])
+        else:
+            result = make_leaf(node, data)
+        held[i] = result
+        if i in keep:
+            yield i, result
+        for a in {i, *node.args}:
+            if last[a] == i:
+                held.pop(a, None)
+
+
+def evaluate(instance: Instance, domain: Domain = FLOAT64, nodes: Mapping[str, int] | None = None) -> dict[str, Any]:
+    """The program's exact meaning, computed in `domain`. Explicit `round`s are part of it."""
+    wanted = dict(nodes if nodes is not None else instance.program.outputs)
+
+    def make_leaf(node: Node, data: Any) -> Any:
+        return domain.real(data) if node.type.kind == "real" else np.asarray(data)
+
+    def apply(node: Node, attrs: dict[str, Any], args: list[Any]) -> Any:
+        return operator(node.op).value(domain, attrs, node.format, args)
+
+    found = dict(_walk(instance, set(wanted.values()), make_leaf, apply))
+    return {name: found[i] for name, i in wanted.items()}
+
+
+def _convert_bound(context: BoundContext, x: Bounded, source: Format, target: Format) -> Bounded:
+    """The operand as the narrower arithmetic sees it: exact where representable, else one roundoff further."""
+    center = FLOAT64.real(x.v)
+    if x.exact and np.array_equal(round_to(center, target), center):
+        return x
+    return context.rounded(center, x.e, target, nonneg=x.nonneg)
+
+
+def needs_conversion(node: Node, program: Program, arg: int) -> bool:
+    source = program.nodes[arg].type
+    return (
+        operator(node.op).computes
+        and node.type.kind == "real"
+        and source.kind == "real"
+        and source.format.precision > node.format.precision
+    )
+
+
+def bound(
+    instance: Instance, context: BoundContext, nodes: Mapping[str, int] | None = None
+) -> dict[str, Bounded]:
+    """Value and radius of each output under the declared arithmetic."""
+    program = instance.program
+    wanted = dict(nodes if nodes is not None else program.outputs)
+
+    def make_leaf(node: Node, data: Any) -> Bounded:
+        if node.type.kind != "real":
+            return Bounded(np.asarray(data), quantum=1.0 if node.type.kind == "int" else None)
+        x = np.asarray(data, dtype=np.float64)
+        examine = instance.probe or x.size <= _EXACT_LIMIT
+        if node.op == "constant" and node.format.name != FP64.name:
+            held = round_to(x, node.format)
+            if np.isfinite(x) and held != x:
+                return Bounded(x, np.abs(x) * node.format.u, bool(x >= 0))
+        nonneg = bool(x.size and (x >= 0).all()) if examine else False
+        return Bounded(x, 0.0, nonneg, quantum_of(x) if examine else None)
+
+    def apply(node: Node, attrs: dict[str, Any], args: list[Bounded]) -> Bounded:
+        for i, a in enumerate(node.args):
+            if needs_conversion(node, program, a):
+                args[i] = _convert_bound(context, args[i], program.nodes[a].type.format, node.format)
+        return operator(node.op).bound(context, attrs, node.format, args)
+
+    found = dict(_walk(instance, set(wanted.values()), make_leaf, apply))
+    return {name: found[i] for name, i in wanted.items()}
+
+
+def emulate(instance: Instance, context: EmulateContext) -> dict[str, Array]:
+    """One conforming execution: every operation rounded as declared, sums in the order of `context`."""
+    program = instance.program
+
+    def make_leaf(node: Node, data: Any) -> Array:
+        if node.type.kind != "real":
+            return np.asarray(data)
+        x = np.asarray(data, dtype=np.float64)
+        return round_to(x, node.format) if node.op == "constant" else x
+
+    def apply(node: Node, attrs: dict[str, Any], args: list[Array]) -> Array:
+        for i, a in enumerate(node.args):
+            if needs_conversion(node, program, a):
+                args[i] = round_to(args[i], node.format)
+        if node.type.kind == "real":
+            args = [a.astype(np.float64) if a.dtype.kind in "iu" and operator(node.op).computes else a for a in args]
+        return np.asarray(operator(node.op).run(context, attrs, node.format, args))
+
+    found = dict(_walk(instance, set(program.outputs.values()), make_leaf, apply))
+    return {name: found[i] for name, i in program.outputs.items()}
+
+
+def own_share(instance: Instance, context: BoundContext, u: float) -> float:
+    """How large the error of evaluating in arithmetic of roundoff `u` can be, as a share of the derived radius.
+
+    Node by node both errors pass through the same sensitivities, so the largest ratio of local errors bounds the
+    ratio of results: at most 8 u (4 ulp functions) against u(format), and n against depth(n) roundings in a sum.
+    """
+    share = 0.0
+    sizes = instance.environment()
+    for node in instance.program.nodes:
+        if node.type.kind != "real" or not node.args or not operator(node.op).computes:
+            continue
+        ratio = 8 * u / node.format.u
+        if operator(node.op).sums:
+            shape = instance.program.nodes[node.args[0]].type.shape
+            n = max((size_of(d, sizes) for d in shape), default=1)
+            if n > 1:
+                gamma = context.gamma(context.depth(n) + 1, node.format)
+                ratio = max(ratio, n * u / gamma if 0 < gamma < math.inf else 0.0)
+        share = max(share, ratio)
+    return share

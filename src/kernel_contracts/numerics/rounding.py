@@ -1,0 +1,145 @@
+"""Round float64 arrays to any real format, and carry values in and out of a format's storage type.
+
+Requirement: every result is the correctly rounded one (to nearest, ties to even), subnormals and the top of the
+range included, and no value is rounded twice on the way. A cast through an intermediate type does not give that.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernel_contracts.errors import ArithmeticScopeError
+from kernel_contracts.formats import Format
+
+Array = NDArray[np.float64]
+OverflowMode = Literal["format", "saturate", "inf"]
+
+_BIAS = 1023
+_FIELD = 52
+
+
+def round_to(x: Any, fmt: Format, *, overflow: OverflowMode = "format", flush: bool = False) -> Array:
+    """The nearest values of `fmt`, ties to even, held in float64.
+
+    Past the range, `overflow` decides: what the format states, the largest finite number, or an infinity even where
+    the format has none. Saturation takes infinities too, as the saturating conversions of hardware do. `flush`
+    turns results that are subnormal in `fmt` into a zero of their sign; the test is made after rounding.
+    """
+    x = np.asarray(x, dtype=np.float64)
+    _need_real(fmt)
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        if fmt.name == "fp64":
+            out = x.copy()
+        elif fmt.name == "fp32":
+            out = x.astype(np.float32).astype(np.float64)
+        elif fmt.name == "fp16":
+            out = x.astype(np.float16).astype(np.float64)
+        else:
+            spacing, inverse = _spacing(x, fmt)
+            out = np.asarray(x * inverse)
+            np.rint(out, out=out)
+            out *= spacing
+        _overflow(out, fmt, fmt.overflow if overflow == "format" else overflow)
+        if flush:
+            out = np.where(np.abs(out) < fmt.least_normal, np.copysign(0.0, out), out)
+    if fmt.storage.endswith("fnuz"):
+        out = out + 0.0  # these formats have no negative zero
+    return np.asarray(out, dtype=np.float64)
+
+
+def round_sum(high: Any, low: Any, fmt: Format, *, overflow: OverflowMode = "format", flush: bool = False) -> Array:
+    """The exact sum `high + low` rounded once to `fmt`, where `high` is that sum rounded to float64.
+
+    Rounding `high` alone goes wrong only where it sits exactly between two values of `fmt`: there the sign of `low`
+    decides, and one step of float64 towards it says so.
+    """
+    high, low = np.broadcast_arrays(np.asarray(high, dtype=np.float64), np.asarray(low, dtype=np.float64))
+    _need_real(fmt)
+    if fmt.name == "fp64":
+        return round_to(high, fmt, overflow=overflow, flush=flush)
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        scaled = np.abs(high) * _spacing(high, fmt)[1]
+        decides = (scaled - np.floor(scaled) == 0.5) & (low != 0) & ~np.isnan(low)
+        moved = np.nextafter(high, np.copysign(np.inf, low))
+    return round_to(np.where(decides, moved, high), fmt, overflow=overflow, flush=flush)
+
+
+def ulp_of(x: Any, fmt: Format) -> Array:
+    """The spacing of `fmt` at |x|: that of the subnormals near zero, that of the top binade past the range."""
+    x = np.asarray(x, dtype=np.float64)
+    _need_real(fmt)
+    top = int(np.frexp(fmt.max_finite)[1]) - 1
+    exponent = np.clip(_exponent(x), fmt.emin, top)
+    return np.where(np.isnan(x), np.nan, np.ldexp(1.0, (exponent - (fmt.precision - 1)).astype(np.int32)))
+
+
+def storage_dtype(fmt: Format) -> np.dtype[Any]:
+    """The NumPy dtype that holds `fmt`: its own where one exists, else the next wider float."""
+    dtype: np.dtype[Any] = np.dtype(_storage(fmt))
+    return dtype
+
+
+def to_storage(x: Any, fmt: Format) -> NDArray[Any]:
+    """Values as an array of the storage dtype, rounded to the format on the way."""
+    x = np.asarray(x)
+    if fmt.is_real:
+        # float64 to a narrow type may pass through float32; after rounding that step is exact.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(round_to(x, fmt).astype(storage_dtype(fmt)))
+    if x.dtype.kind == "f" and not (np.isfinite(x) & (x == np.trunc(x))).all():
+        raise ArithmeticScopeError(f"{fmt.name}: a value is not a whole number; round it before storing it")
+    if fmt.kind == "int" and x.size and (int(x.min()) < fmt.min_int or int(x.max()) > fmt.max_int):
+        raise ArithmeticScopeError(
+            f"{fmt.name}: values from {int(x.min())} to {int(x.max())} do not fit {fmt.min_int}..{fmt.max_int}"
+        )
+    return np.asarray(x.astype(storage_dtype(fmt)))
+
+
+def from_storage(a: Any) -> NDArray[Any]:
+    """Stored values back: reals as float64, integers as int64, bool as bool. Exact for every format."""
+    stored: NDArray[Any] = np.asarray(a)
+    if stored.dtype == np.bool_:
+        return stored.copy()
+    return stored.astype(np.int64 if stored.dtype.kind in "iu" else np.float64)
+
+
+def _storage(fmt: Format) -> Any:
+    if hasattr(np, fmt.storage) or fmt.storage == "bool":
+        return fmt.storage
+    import ml_dtypes
+
+    return getattr(ml_dtypes, fmt.storage)
+
+
+def _need_real(fmt: Format) -> None:
+    if not fmt.is_real:
+        raise ArithmeticScopeError(f"{fmt.name} is not a real format: there is no rounding to it; use fp32 or the like")
+
+
+def _exponent(x: Array) -> NDArray[np.int64]:
+    """floor(log2 |x|), -1023 for zero and for float64 subnormals, 1024 for infinities and NaN."""
+    return ((np.ascontiguousarray(x).view(np.int64).reshape(x.shape) >> _FIELD) & 0x7FF) - _BIAS
+
+
+def _spacing(x: Array, fmt: Format) -> tuple[Array, Array]:
+    """The spacing of `fmt` at |x| and its reciprocal, exponent range unbounded above; both powers of two.
+
+    Built from exponent fields: a table or `ldexp` costs several times the rounding itself.
+    """
+    quantum = np.clip(_exponent(x), fmt.emin, _BIAS) - (fmt.precision - 1)
+    return ((_BIAS + quantum) << _FIELD).view(np.float64), ((_BIAS - quantum) << _FIELD).view(np.float64)
+
+
+def _overflow(out: Array, fmt: Format, rule: str) -> None:
+    """Apply the overflow rule in place."""
+    top = fmt.max_finite
+    if rule == "saturate":
+        np.clip(out, -top, top, out=out)
+        return
+    past = np.abs(out) > top
+    if not past.any():
+        return
+    out[past] = np.nan if rule == "nan" else np.copysign(np.inf, out[past])

@@ -1,0 +1,137 @@
+"""Summation orders, executed: every addition rounded, in the order that a kernel might take.
+
+Terms come as float64 arrays that hold numbers of the accumulator's format; the last axis is summed. float32 and
+float64 accumulators run in native arithmetic, any other format is rounded after each addition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernel_contracts.formats import Format
+from kernel_contracts.numerics.bounded import Array
+from kernel_contracts.numerics.rounding import round_to
+
+Add = Callable[[Array, Array], Array]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One way to add n terms. `size` is b of blocked(b), k of split(k), the number of lanes, or a seed."""
+
+    name: str = "sequential"
+    size: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.name}({self.size})" if self.size else self.name
+
+
+ORDERS = ("sequential", "reversed", "pairwise", "blocked", "split", "lanes", "shuffled", "tree")
+
+
+def draw_order(rng: np.random.Generator, declared: str = "any", block: int = 1) -> Order:
+    """A random order that conforms to what a tolerance declares."""
+    if declared == "sequential":
+        return Order("sequential")
+    if declared == "pairwise":
+        return Order("pairwise")
+    if declared in ("blocked", "split"):
+        return Order(declared, block)
+    name = str(rng.choice(ORDERS))
+    if name in ("blocked", "split", "lanes"):
+        return Order(name, int(rng.integers(2, 65)))
+    if name in ("shuffled", "tree"):
+        return Order(name, int(rng.integers(1, 2**31)))
+    return Order(name)
+
+
+def adder(fmt: Format) -> Add:
+    """Addition in `fmt` on float64 arrays (or native float32 ones)."""
+    if fmt.name in ("fp32", "fp64"):
+        return lambda a, b: a + b
+    return lambda a, b: round_to(a + b, fmt)
+
+
+def sum_terms(terms: Array, fmt: Format, order: Order) -> Array:
+    """Sums the last axis in `fmt` under `order`; float64 result. No terms give 0."""
+    n = terms.shape[-1]
+    if n == 0:
+        return np.zeros(terms.shape[:-1])
+    work = terms.astype(np.float32) if fmt.name == "fp32" else terms
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(_in_order(work, adder(fmt), order), dtype=np.float64)
+
+
+def _in_order(x: Array, add: Add, order: Order) -> Array:
+    n = x.shape[-1]
+    if order.name == "reversed":
+        return _fold(x[..., ::-1], add)
+    if order.name == "pairwise":
+        return _halve(x, add)
+    if order.name == "blocked":
+        return _fold(_chunks(x, order.size, add), add)
+    if order.name == "split":
+        return _fold(_chunks(x, -(-n // max(order.size, 1)), add), add)
+    if order.name == "lanes":
+        return _halve(_lanes(x, order.size, add), add)
+    if order.name == "shuffled":
+        return _fold(x[..., np.random.default_rng(order.size).permutation(n)], add)
+    if order.name == "tree":
+        return _random_tree(x, add, np.random.default_rng(order.size))
+    return _fold(x, add)
+
+
+def _fold(x: Array, add: Add) -> Array:
+    if x.dtype == np.float32:
+        return np.add.accumulate(x, axis=-1, dtype=np.float32)[..., -1]
+    total = x[..., 0]
+    for k in range(1, x.shape[-1]):
+        total = add(total, x[..., k])
+    return total
+
+
+def _halve(x: Array, add: Add) -> Array:
+    while x.shape[-1] > 1:
+        n = x.shape[-1]
+        pairs = add(x[..., 0 : n - n % 2 : 2], x[..., 1::2])
+        x = np.concatenate([pairs, x[..., n - 1 :]], axis=-1) if n % 2 else pairs
+    return x[..., 0]
+
+
+def _chunks(x: Array, size: int, add: Add) -> Array:
+    size = max(size, 1)
+    parts = [_fold(x[..., i : i + size], add) for i in range(0, x.shape[-1], size)]
+    return np.stack(parts, axis=-1)
+
+
+def _lanes(x: Array, width: int, add: Add) -> Array:
+    width = min(max(width, 1), x.shape[-1])
+    return np.stack([_fold(x[..., i::width], add) for i in range(width)], axis=-1)
+
+
+def _random_tree(x: Array, add: Add, rng: np.random.Generator) -> Array:
+    """Shuffles, then merges a random half of the neighbours until one is left: depth between log n and n."""
+    x = x[..., rng.permutation(x.shape[-1])]
+    while x.shape[-1] > 1:
+        n = x.shape[-1]
+        start = int(rng.integers(0, n - 1))
+        length = int(rng.integers(1, (n - start) // 2 + 1)) * 2
+        merged = add(x[..., start : start + length : 2], x[..., start + 1 : start + length : 2])
+        x = np.concatenate([x[..., :start], merged, x[..., start + length :]], axis=-1)
+    return x[..., 0]
+
+
+def cumulative(x: Array, fmt: Format) -> Array:
+    """Running totals along the last axis, carried in `fmt`, in index order."""
+    if fmt.name == "fp32":
+        return np.asarray(np.add.accumulate(x.astype(np.float32), axis=-1, dtype=np.float32), dtype=np.float64)
+    if fmt.name == "fp64":
+        return np.add.accumulate(x, axis=-1)
+    out = np.empty_like(x)
+    add = adder(fmt)
+    for k in range(x.shape[-1]):
+        out[..., k] = x[..., k] if k == 0 else add(out[..., k - 1], x[..., k])
+    return out

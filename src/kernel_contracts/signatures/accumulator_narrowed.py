@@ -1,0 +1,29 @@
+"""Sums kept in fewer bits than declared."""
+
+from __future__ import annotations
+
+from kernel_contracts.signatures.base import Evidence, Rule
+
+#: Probes under which every partial sum fits the declared accumulator, so that any loss is the accumulator's.
+PROBES = {"exact", "swamping", "width"}
+
+
+def match(evidence: Evidence) -> str | None:
+    read = [o.readings["effective_bits"] for o in evidence.observations if "effective_bits" in o.readings]
+    bits = int(min(read)) if read else evidence.accumulator_bits
+    failing = evidence.families(evidence.failing)
+    if bits < evidence.accumulator_bits:
+        return f"{bits} bits effective, {evidence.accumulator_bits} declared"
+    found = evidence.explained_by("accumulate")
+    if found is not None:
+        return found
+    if failing & PROBES and "permutation" not in failing:
+        lost = next(o for o in evidence.failing if o.case.family.partition("(")[0] in PROBES)
+        return (
+            f"sums that fit {evidence.accumulator_bits} bits exactly come out wrong under {lost.case.family}: "
+            f"fewer than {evidence.accumulator_bits} bits effective"
+        )
+    return None
+
+
+RULE = Rule("accumulator_narrowed", "Sums kept in fewer bits than declared.", 45, match)

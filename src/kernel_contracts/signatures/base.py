@@ -1,0 +1,102 @@
+"""What a signature is: a predicate over evidence that names one defect and puts numbers to it.
+
+`match` gets everything that was observed and answers with a detail, or None. Rules are tried in order of `rank`: what
+happened to the process first, then what came back, then what explains the numbers, then the plain statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kernel_contracts.contracts.evidence import Layout, Observation, Outcome
+
+#: A mutant explains a failure when at most this share of the error is left over.
+EXPLAINS = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a judge hands to the signatures."""
+
+    observations: tuple[Observation, ...]
+    witness: Observation
+    """The smallest failing observation."""
+    accumulator_bits: int
+    """Significant bits of the declared accumulator."""
+    output: str
+    """Name of the output's format."""
+
+    @property
+    def failing(self) -> tuple[Observation, ...]:
+        return tuple(o for o in self.observations if o.violating)
+
+    @property
+    def passing(self) -> tuple[Observation, ...]:
+        return tuple(o for o in self.observations if o.outcome is Outcome.RETURNED and not o.violating and not o.skipped)
+
+    def families(self, observations: tuple[Observation, ...]) -> set[str]:
+        """Family names without their arguments."""
+        return {o.case.family.partition("(")[0] for o in observations}
+
+    def unexplained(self) -> dict[str, float]:
+        """For each mutant tried, the share of the error it leaves over in the failure that it explains worst."""
+        tried = [o.hypotheses for o in self.failing if o.hypotheses]
+        labels = {label for h in tried for label in h}
+        return {label: max(h.get(label, 1.0) for h in tried) for label in labels}
+
+    def explanation(self) -> tuple[str, float] | None:
+        """The mutant that explains every diagnosed failure best, and the share of the error that it explains."""
+        left = self.unexplained()
+        if not left:
+            return None
+        label = min(left, key=lambda k: (left[k], k))
+        return (label, 1.0 - left[label]) if left[label] <= EXPLAINS else None
+
+    def explained_by(self, *mutants: str) -> str | None:
+        """A sentence when the best explanation is one of `mutants`."""
+        best = self.explanation()
+        if best is None or best[0].partition(":")[0].partition("(")[0] not in mutants:
+            return None
+        label, share = best
+        return f"{label.partition(': ')[2]} explains {share:.0%} of the error"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A named defect."""
+
+    name: str
+    doc: str
+    rank: int
+    match: Callable[[Evidence], str | None]
+    always: bool = False
+    """Any input can show it."""
+
+
+def by_mutant(name: str, doc: str, rank: int, *mutants: str) -> Rule:
+    """A defect recognized because a mutant of the contract reproduces the candidate's error."""
+
+    def match(evidence: Evidence) -> str | None:
+        return evidence.explained_by(*mutants)
+
+    return Rule(name, doc, rank, match)
+
+
+def by_outcome(name: str, doc: str, outcome: Outcome) -> Rule:
+    def match(evidence: Evidence) -> str | None:
+        o = evidence.witness
+        return o.detail or outcome.value if o.outcome is outcome else None
+
+    return Rule(name, doc, 10, match, always=True)
+
+
+def by_defect(name: str, doc: str) -> Rule:
+    def match(evidence: Evidence) -> str | None:
+        return evidence.witness.detail if evidence.witness.defect == name else None
+
+    return Rule(name, doc, 20, match, always=True)
+
+
+def contiguous(observations: tuple[Observation, ...]) -> tuple[Observation, ...]:
+    return tuple(o for o in observations if o.case.layout is Layout.CONTIGUOUS)

@@ -1,0 +1,17 @@
+"""Right on contiguous arrays, wrong on views of the same values."""
+
+from __future__ import annotations
+
+from kernel_contracts.contracts.evidence import Layout
+from kernel_contracts.signatures.base import Evidence, Rule, contiguous
+
+
+def match(evidence: Evidence) -> str | None:
+    if contiguous(evidence.failing) or not contiguous(evidence.passing):
+        return None
+    layouts = sorted({o.case.layout.value for o in evidence.failing})
+    assert Layout.CONTIGUOUS.value not in layouts
+    return f"wrong on {', '.join(layouts)} inputs, right on contiguous ones"
+
+
+RULE = Rule("layout_ignored", "Right on contiguous arrays, wrong on views of the same values.", 28, match, always=True)

@@ -1,0 +1,7 @@
+"""An output in another format than the scope says."""
+
+from __future__ import annotations
+
+from kernel_contracts.signatures.base import by_defect
+
+RULE = by_defect("wrong_dtype", "An output in another format than the scope says.")

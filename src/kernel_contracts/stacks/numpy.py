@@ -1,0 +1,62 @@
+"""NumPy: arrays on the processor, BLAS underneath; bf16 and fp8 through ml_dtypes.
+
+Requirement: plain arrays only. A subclass can compute when it is read, so it is not an answer.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernel_contracts.stacks.base import installed
+
+
+class NumpyStack:
+    """The built-in stack. bf16 and fp8 work but are not offered unasked: NumPy widens them on the way."""
+
+    name = "numpy"
+    native_dtypes = frozenset({"fp64", "fp32", "fp16", "int8", "int16", "int32", "int64", "uint8", "bool"})
+    requires = ("numpy", "numpy")
+
+    def available(self) -> bool:
+        return installed("numpy")
+
+    def version(self) -> str:
+        return str(np.__version__)
+
+    def devices(self) -> tuple[str, ...]:
+        return ("cpu",)
+
+    def to_native(self, array: NDArray[Any], device: str) -> NDArray[Any]:
+        return array
+
+    def from_native(self, value: Any) -> NDArray[Any]:
+        if type(value) is np.ndarray:
+            return value
+        if isinstance(value, np.generic) and type(value) is value.dtype.type:
+            return np.asarray(value)
+        if isinstance(value, np.ndarray):
+            raise TypeError(f"it is a {_kind(value)}, a subclass of numpy.ndarray; return a plain array")
+        raise TypeError(f"it is a {_kind(value)}; return a numpy.ndarray")
+
+    def synchronize(self, device: str) -> None:
+        """NumPy returns when it is done."""
+
+    def fingerprint(self) -> dict[str, Any]:
+        import ml_dtypes
+
+        errors = {kind: str(action) for kind, action in np.geterr().items()}
+        return {"name": self.name, "version": self.version(), "ml_dtypes": ml_dtypes.__version__, "errors": errors}
+
+    def install_hint(self) -> str:
+        return "run: pip install numpy"
+
+
+def _kind(value: object) -> str:
+    kind = type(value)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+STACK = NumpyStack()
