@@ -9,17 +9,21 @@ from typing import Any
 import numpy as np
 
 from kernel_contracts.classes import classes
-from kernel_contracts.contracts.evidence import Case, Observation, Outcome
+from kernel_contracts.contracts.catalogue import standard_library
+from kernel_contracts.contracts.evidence import Case, Observation, Outcome, Verdict
 from kernel_contracts.contracts.model import Bound, Contract
 from kernel_contracts.measurement.calls import ArrayIn, CallResult
 from kernel_contracts.measurement.cases import plan_cases
-from kernel_contracts.measurement.emulated import returned
+from kernel_contracts.measurement.emulated import Callee, returned
+from kernel_contracts.measurement.oracle import work
 from kernel_contracts.measurement.session import Session
+from kernel_contracts.numerics.interpret import Instance
 from kernel_contracts.oracles import ladder
 from kernel_contracts.stacks.base import find
+from kernel_contracts.vocabulary import vocabulary
 
-WORK = 1 << 17
-"""Largest product of all sizes of one case: many small cases show more than a few large ones."""
+WORK = 1 << 21
+"""Operations that one case may take: many small cases show more than a few large ones."""
 
 
 class InProcess:
@@ -43,16 +47,29 @@ def label(bound: Bound) -> str:
     return "-".join(bound.dtypes.values()) or "plain"
 
 
-def cases(contract: Contract, bound: Bound, samples: int, seed: int, work: int = WORK) -> list[Case]:
-    """What the contract's class plans, small sizes only."""
+def cases(contract: Contract, bound: Bound, samples: int, seed: int, limit: int = WORK) -> list[Case]:
+    """What the contract's class plans, small cases only."""
     plan = classes()[contract.class_id].plan(contract, bound)
-    found = [c for c in plan_cases(contract, bound, plan, seed=seed, samples=4 * samples) if c.work <= work]
-    return found[:samples]
+    found = plan_cases(contract, bound, plan, seed=seed, samples=4 * samples)
+    small = [c for c in found if work(Instance(bound.program, c.dims, {}, c.scalars)) <= limit]
+    return small[:samples]
 
 
-def measure(contract: Contract, bound: Bound, kernel: Any, samples: int, seed: int, work: int = WORK) -> list[Observation]:
+def measure(
+    contract: Contract, bound: Bound, kernel: Callee, samples: int, seed: int, limit: int = WORK
+) -> list[Observation]:
     session = Session(contract, bound, kernel, ladder())
-    return list(session.run(cases(contract, bound, samples, seed, work)))
+    return list(session.run(cases(contract, bound, samples, seed, limit)))
+
+
+def verdict(contract: Contract, bound: Bound, kernel: Callee, samples: int, seed: int) -> Verdict:
+    seen = measure(contract, bound, kernel, samples, seed)
+    return classes()[contract.class_id].judge(contract, bound, seen).verdict
+
+
+def find_contract(operation: str, class_id: str) -> Contract:
+    """The one contract of an operation and a class; where there are several, the first."""
+    return next(c for c in standard_library(vocabulary()) if (c.operation, c.class_id) == (operation, class_id))
 
 
 def complaint(o: Observation) -> str:

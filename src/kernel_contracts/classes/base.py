@@ -37,6 +37,8 @@ class ContractClass(Protocol):
     """What a conforming kernel does, in one sentence."""
     mutants: tuple[str, ...]
     """Faults this class must catch: its mutation score is taken over these."""
+    extra_inputs: tuple[MeasureItem, ...]
+    """Measured whatever a contract lists."""
 
     def plan(self, contract: Contract, bound: Bound) -> Plan: ...
 

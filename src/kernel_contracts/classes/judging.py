@@ -37,9 +37,12 @@ def judge_values(contract: Contract, bound: Bound, observations: Sequence[Observ
     weak = [o for o in rest if not o.oracle_ok]
     if weak:
         return Finding(
-            Verdict.INCONCLUSIVE, f"the oracle's own error is not under 1% of the tolerance in {len(weak)} of {len(rest)} cases",
-            samples=len(rest), ratio=_ratio(rest), notes=("a wider oracle or smaller shapes would decide",),
-        )  # fmt: skip
+            Verdict.INCONCLUSIVE,
+            f"the oracle's own error is not under 1% of the tolerance in {len(weak)} of {len(rest)} cases",
+            samples=len(rest),
+            ratio=_ratio(rest),
+            notes=("a wider oracle or smaller shapes would decide",),
+        )
     return conformance(rest, refused)
 
 
@@ -69,10 +72,17 @@ def violation(bound: Bound, rest: Sequence[Observation], failing: Sequence[Obser
     signature = recognize(evidence)
     sizes = ", ".join(f"{k} = {v}" for k, v in witness.case.dims.items())
     return Finding(
-        Verdict.VIOLATES, f"{len(failing)} of {len(rest)} cases fail, the smallest at {sizes or 'rank 0'} with {witness.case.family} inputs",
-        signature=signature, witness=witness, ratio=_ratio(rest), samples=len(rest), failures=len(failing),
-        undetermined=_share(rest, "undetermined"), tolerance_free=sum(r.exact for o in rest for r in o.outputs),
-    )  # fmt: skip
+        Verdict.VIOLATES,
+        f"{len(failing)} of {len(rest)} cases fail, "
+        f"the smallest at {sizes or 'rank 0'} with {witness.case.family} inputs",
+        signature=signature,
+        witness=witness,
+        ratio=_ratio(rest),
+        samples=len(rest),
+        failures=len(failing),
+        undetermined=_share(rest, "undetermined"),
+        tolerance_free=sum(r.exact for o in rest for r in o.outputs),
+    )
 
 
 def _severity(o: Observation) -> int:
@@ -86,19 +96,28 @@ def _severity(o: Observation) -> int:
 
 def conformance(rest: Sequence[Observation], refused: Sequence[Observation]) -> Finding:
     free = _share(rest, "undetermined")
-    notes = [f"{free:.1%} of the elements admit every answer (overflow or an undecidable choice)"] if free > 0.01 else []
+    notes = (
+        [f"{free:.1%} of the elements admit every answer (overflow or an undecidable choice)"] if free > 0.01 else []
+    )
     if refused:
         notes.append(f"{len(refused)} documented refusals")
     sized = [o for o in rest if any(r.size for r in o.outputs)]
     if sized and free > MOSTLY_FREE:
         return Finding(
-            Verdict.INCONCLUSIVE, f"{free:.0%} of all elements admit every answer; these inputs decide nothing",
-            samples=len(rest), undetermined=free,
-        )  # fmt: skip
+            Verdict.INCONCLUSIVE,
+            f"{free:.0%} of all elements admit every answer; these inputs decide nothing",
+            samples=len(rest),
+            undetermined=free,
+        )
     return Finding(
-        Verdict.CONFORMS, f"all {len(rest)} cases within the bound", ratio=_ratio(rest), samples=len(rest),
-        undetermined=free, tolerance_free=sum(r.exact for o in rest for r in o.outputs), notes=tuple(notes),
-    )  # fmt: skip
+        Verdict.CONFORMS,
+        f"all {len(rest)} cases within the bound",
+        ratio=_ratio(rest),
+        samples=len(rest),
+        undetermined=free,
+        tolerance_free=sum(r.exact for o in rest for r in o.outputs),
+        notes=tuple(notes),
+    )
 
 
 def _share(observations: Sequence[Observation], field: str) -> float:

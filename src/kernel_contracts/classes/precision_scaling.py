@@ -1,7 +1,7 @@
 """C-PRC-04, mixed-precision scaling.
 
-Claim: quantization and loss scales are computed and applied in the declared arithmetic and order. Decided by the derived
-bound of the declared computation.
+Claim: quantization and loss scales are computed and applied in the declared arithmetic and order. Decided by the
+derived bound of the declared computation.
 """
 
 from __future__ import annotations

@@ -49,9 +49,17 @@ def bind(
     judged, claims = read_claims(node, scope, found, out_formats, {s.name: s.type for s in scalars}, dims)
     flush = any("flush" in policies.get(p, ()) for p in ("subnormal_result", "subnormal_input"))
     return Bound(
-        dict(dtypes), program, judged, claims, formats, out_formats, context_of(tolerance, flush), _accumulator(program),
-        _contracted(program), any(n.op in ("matmul", "einsum") for n in program.nodes),
-    )  # fmt: skip
+        dict(dtypes),
+        program,
+        judged,
+        claims,
+        formats,
+        out_formats,
+        context_of(tolerance, flush),
+        _accumulator(program),
+        _contracted(program),
+        any(n.op in ("matmul", "einsum") for n in program.nodes),
+    )
 
 
 def _reference(
@@ -72,9 +80,11 @@ def _reference(
         results = trace(reference, scope, [t.name for t in inputs], len(outputs))
         return {t.name: r for t, r in zip(outputs, results, strict=True)}
     raise problem(
-        "T315", node.span, f"{node.name} has no reference program, so nothing says what the right answer is",
+        "T315",
+        node.span,
+        f"{node.name} has no reference program, so nothing says what the right answer is",
         hint="add reference { y = ... in fp32 }",
-    )  # fmt: skip
+    )
 
 
 def _check_output(
@@ -82,25 +92,34 @@ def _check_output(
 ) -> None:
     place = node.reference.span if node.reference is not None else node.span
     if declared.name not in found:
-        raise problem("T315", place, f"the reference never assigns the output {declared.name}", hint=f"add {declared.name} = ...")
+        raise problem(
+            "T315", place, f"the reference never assigns the output {declared.name}", hint=f"add {declared.name} = ..."
+        )
     have = builder.type(found[declared.name])
     if len(have.shape) != len(declared.shape) or not all(
         equal(a, b) for a, b in zip(have.shape, declared.shape, strict=True)
     ):
         raise problem(
-            "T314", place, f"the reference gives {declared.name} the shape {shape_text(have.shape)}",
-            expected=shape_text(declared.shape), found=shape_text(have.shape),
-        )  # fmt: skip
+            "T314",
+            place,
+            f"the reference gives {declared.name} the shape {shape_text(have.shape)}",
+            expected=shape_text(declared.shape),
+            found=shape_text(have.shape),
+        )
     if have.kind != format.kind:
         raise problem(
-            "T314", place, f"the reference gives {declared.name} as {have.format}, the scope says {format}",
+            "T314",
+            place,
+            f"the reference gives {declared.name} as {have.format}, the scope says {format}",
             hint=f"write cast(..., {format})",
-        )  # fmt: skip
+        )
     if format.is_real and have.format.precision > format.precision:
         raise problem(
-            "T314", place, f"{declared.name} is {format} in the scope and {have.format} in the reference: say where it is rounded",
+            "T314",
+            place,
+            f"{declared.name} is {format} in the scope and {have.format} in the reference: say where it is rounded",
             hint=f"write {declared.name} = round(..., {format})",
-        )  # fmt: skip
+        )
 
 
 def _accumulator(program: Program) -> Format:

@@ -89,7 +89,9 @@ def _reduction(operator: str, *, one_axis: bool = False, correction: bool = Fals
             given = arguments.take("correction")
             attrs["correction"] = constant(given) if given is not None else 0
         if not arguments.positional:
-            raise problem("T307", arguments.call.span, f"{operator} needs an operand", hint=f"write {operator}(x, axis = -1)")
+            raise problem(
+                "T307", arguments.call.span, f"{operator} needs an operand", hint=f"write {operator}(x, axis = -1)"
+            )
         x = scope.lower(arguments.positional[0].value)
         attrs["axis"] = _axes(arguments, scope, scope.builder.type(x).rank, required=one_axis)
         if operator == "cumsum":
@@ -103,7 +105,9 @@ def _reduction(operator: str, *, one_axis: bool = False, correction: bool = Fals
 def _einsum(scope: Scope, arguments: Arguments) -> int:
     spec, a, b = arguments.operands(3, 'einsum("ij,jk->ik", a, b)')
     if not isinstance(spec, syntax.Text):
-        raise problem("T307", spec.span, "einsum takes its index rule first, as a string", hint='write einsum("ij,jk->ik", a, b)')
+        raise problem(
+            "T307", spec.span, "einsum takes its index rule first, as a string", hint='write einsum("ij,jk->ik", a, b)'
+        )
     return scope.builder.op("einsum", [scope.lower(a), scope.lower(b)], {"spec": spec.value})
 
 

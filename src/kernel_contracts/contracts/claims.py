@@ -43,9 +43,7 @@ def read_claims(
             kept[f"{key} where"] = scope.lower(guarantee.where)
         drafts.append((guarantee, key))
     judged = scope.builder.finish(kept, dims)
-    claims = [
-        _claim(guarantee, key, judged, scope, found, formats, scalars, dims) for guarantee, key in drafts
-    ]
+    claims = [_claim(guarantee, key, judged, scope, found, formats, scalars, dims) for guarantee, key in drafts]
     return judged, tuple(claims)
 
 

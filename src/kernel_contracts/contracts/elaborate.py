@@ -8,7 +8,8 @@ from typing import Any
 
 from kernel_contracts.contracts import codes as _codes  # noqa: F401 - registers the codes raised here
 from kernel_contracts.contracts.binding import bind
-from kernel_contracts.contracts.model import Contract, Measure, MeasureItem, ScalarDecl, TensorDecl
+from kernel_contracts.contracts.measure import read_measure
+from kernel_contracts.contracts.model import Contract, ScalarDecl, TensorDecl
 from kernel_contracts.contracts.precondition import read_precondition
 from kernel_contracts.contracts.soundness import ToleranceCheck, check_lengths, check_names, check_violations
 from kernel_contracts.contracts.values import Problem, constant, dim, problem
@@ -37,12 +38,11 @@ POLICIES: Mapping[str, tuple[str, ...]] = {
     "determinism": ("bitwise", "run_to_run", "bounded", "none"),
     "ties": ("first", "last", "any"),
 }
-DEFAULT_INPUTS = (MeasureItem("normal"), MeasureItem("uniform"))
-DEFAULT_SHAPES = (MeasureItem("ordinary"), MeasureItem("tails", (16.0,)), MeasureItem("one"))
-DEFAULT_SAMPLES = 32
 
 
-def elaborate(file: syntax.File, load: Loader, vocabulary: Vocabulary | None = None, text: str = "") -> tuple[Contract, ...]:
+def elaborate(
+    file: syntax.File, load: Loader, vocabulary: Vocabulary | None = None, text: str = ""
+) -> tuple[Contract, ...]:
     """Every contract of a file, fully typed. Raises LanguageError with all findings."""
     vocabulary = vocabulary or Vocabulary()
     findings: list[Diagnostic] = []
@@ -64,7 +64,9 @@ def elaborate(file: syntax.File, load: Loader, vocabulary: Vocabulary | None = N
         if isinstance(item, syntax.Contract):
             if item.name in names:
                 span = item.span
-                findings.append(problem("N214", span, f"the contract {item.name} is defined twice in this file").diagnostic)
+                findings.append(
+                    problem("N214", span, f"the contract {item.name} is defined twice in this file").diagnostic
+                )
             names[item.name] = item
     if findings:
         raise LanguageError(attach(findings, text))
@@ -75,7 +77,9 @@ def _imported(use: syntax.Use, path: str, load: Loader) -> dict[str, syntax.Defi
     try:
         library = load(use.source, path)
     except FileNotFoundError as missing:
-        raise problem("N213", use.span, f'"{use.source}" is not a file beside this one nor a library', hint=str(missing)) from missing
+        raise problem(
+            "N213", use.span, f'"{use.source}" is not a file beside this one nor a library', hint=str(missing)
+        ) from missing
     found: dict[str, syntax.Define] = {}
     for item in library.items:
         if isinstance(item, syntax.Use):
@@ -119,7 +123,10 @@ def elaborate_contract(
     """One contract. Raises Problem at the first thing that makes no sense."""
     if vocabulary.classes and node.implements not in vocabulary.classes:
         raise problem(
-            "N209", node.span, f"there is no contract class {node.implements}", hint=did_you_mean(node.implements, vocabulary.classes)
+            "N209",
+            node.span,
+            f"there is no contract class {node.implements}",
+            hint=did_you_mean(node.implements, vocabulary.classes),
         )
     variables = _variables(node.scope)
     inputs = tuple(_tensor(t) for t in node.scope.inputs)
@@ -131,7 +138,7 @@ def elaborate_contract(
     policies, refusals = _policies(node)
     tolerance = node.tolerance or syntax.Derived((), span=node.span)
     check_names(tolerance, {o.name for o in outputs}, {i.name for i in inputs})
-    measure = _measure(node, set(dims), vocabulary)
+    measure = read_measure(node, set(dims), vocabulary)
     check_violations(node.violation, measure, node.implements, vocabulary, node.span)
     choices = _choices(variables)
     bounds = tuple(
@@ -145,7 +152,7 @@ def elaborate_contract(
             if output.is_real:
                 ToleranceCheck(bound, output, pre, known).run(tolerance)
     used = _used(node, definitions)
-    source = "\n\n".join(print_node(d) for d in (*used, node))
+    source = "\n\n".join([*(print_node(d) for d in used), print_node(node)])
     return Contract(
         node.name, node.version, node.implements, node.doc, node.scope.operation, path, variables, inputs, scalars,
         outputs, node.scope.ranks, dims, pre, node.post, tolerance, policies, refusals, measure,
@@ -211,7 +218,12 @@ def _policies(node: syntax.Contract) -> tuple[dict[str, tuple[str, ...]], tuple[
         if not isinstance(guarantee, syntax.Policy):
             continue
         if guarantee.name not in POLICIES:
-            raise problem("N215", guarantee.span, f"there is no policy {guarantee.name}", hint=did_you_mean(guarantee.name, POLICIES))
+            raise problem(
+                "N215",
+                guarantee.span,
+                f"there is no policy {guarantee.name}",
+                hint=did_you_mean(guarantee.name, POLICIES),
+            )
         chosen = tuple(c.id if isinstance(c, syntax.Name) else print_node(c) for c in guarantee.choices)
         for choice in chosen:
             if choice not in POLICIES[guarantee.name]:
@@ -221,56 +233,6 @@ def _policies(node: syntax.Contract) -> tuple[dict[str, tuple[str, ...]], tuple[
                 )  # fmt: skip
         policies[guarantee.name] = chosen
     return policies, tuple(refusals)
-
-
-def _item(expr: syntax.Expr) -> MeasureItem:
-    if isinstance(expr, syntax.Name):
-        return MeasureItem(expr.id)
-    if isinstance(expr, syntax.Call):
-        # an argument that names something (a dim, an input) is for the family to read
-        given = [a.value for a in expr.arguments]
-        values = tuple(constant(v) for v in given if not isinstance(v, syntax.Name))
-        return MeasureItem(expr.function, values)
-    raise problem("M502", expr.span, "an item of measure is a name, or a name with numbers such as cancelling(1e6)")
-
-
-def _measure(node: syntax.Contract, dims: set[str], vocabulary: Vocabulary) -> Measure:
-    found: dict[str, Any] = {"inputs": DEFAULT_INPUTS, "shapes": DEFAULT_SHAPES, "samples": DEFAULT_SAMPLES}
-    sweeps: dict[str, tuple[int, ...]] = {}
-    others: list[syntax.MeasureItem] = []
-    for line in node.measure:
-        if line.keyword in ("inputs", "shapes"):
-            known = set(vocabulary.inputs) if line.keyword == "inputs" else set(vocabulary.shapes)
-            found[line.keyword] = tuple(_item(i) for i in line.items)
-            for item, expr in zip(found[line.keyword], line.items, strict=True):
-                if known and item.name not in known:
-                    kind = "input family" if line.keyword == "inputs" else "shape family"
-                    raise problem("N211", expr.span, f"there is no {kind} {item.name}", hint=did_you_mean(item.name, known))
-        elif line.keyword == "samples":
-            found["samples"] = _samples(line)
-        elif line.keyword == "sweep":
-            for expr in line.items:
-                name, values = _sweep(expr, dims)
-                sweeps[name] = values
-        else:
-            others.append(line)
-    return Measure(found["inputs"], found["shapes"], found["samples"], sweeps, tuple(others))
-
-
-def _samples(line: syntax.MeasureItem) -> int:
-    value = constant(line.items[0]) if line.items else 0
-    if not isinstance(value, int) or value < 1:
-        raise problem("M503", line.span, f"samples is a whole number of at least 1, not {value}")
-    return value
-
-
-def _sweep(expr: syntax.Expr, dims: set[str]) -> tuple[str, tuple[int, ...]]:
-    if isinstance(expr, syntax.Binary) and expr.op == "in" and isinstance(expr.left, syntax.Name):
-        if expr.left.id not in dims:
-            raise problem("N202", expr.left.span, f"{expr.left.id} is not a dim of this scope", hint=did_you_mean(expr.left.id, dims))
-        if isinstance(expr.right, syntax.Choice):
-            return expr.left.id, tuple(int(constant(i)) for i in expr.right.items)
-    raise problem("M502", expr.span, "a sweep reads: sweep D in {63, 64, 65}")
 
 
 def _used(node: syntax.Contract, definitions: Mapping[str, syntax.Define]) -> tuple[syntax.Define, ...]:

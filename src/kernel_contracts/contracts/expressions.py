@@ -86,7 +86,9 @@ class Scope:
         if isinstance(expr, syntax.Call):
             return self._call(expr)
         raise problem(
-            "T305", expr.span, "a reference computes with arrays and numbers; a list or set is an argument of a function"
+            "T305",
+            expr.span,
+            "a reference computes with arrays and numbers; a list or set is an argument of a function",
         )
 
     def _name(self, expr: syntax.Name) -> int:
@@ -140,7 +142,9 @@ class Scope:
 
     def _inline(self, expr: syntax.Call, define: syntax.Define) -> int:
         if self.depth >= _DEPTH:
-            raise problem("N206", expr.span, f"the definition of {define.name} calls itself; definitions cannot recurse")
+            raise problem(
+                "N206", expr.span, f"the definition of {define.name} calls itself; definitions cannot recurse"
+            )
         given: dict[str, syntax.Expr] = {}
         for position, argument in enumerate(expr.arguments):
             name = argument.keyword
@@ -180,7 +184,9 @@ class Scope:
 
 def _shape_hint(message: str) -> str:
     if "contracts" in message:
-        return "the last size of the first operand meets the last but one of the second; transpose(x) swaps the last two"
+        return (
+            "the last size of the first operand meets the last but one of the second; transpose(x) swaps the last two"
+        )
     if "do not fit" in message:
         return "sizes must be equal or 1; reductions keep a size of 1 with the flag keep"
     return ""

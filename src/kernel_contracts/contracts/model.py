@@ -113,7 +113,7 @@ class Claim:
     """The output it is about; empty for an expression."""
     format: Format
     before: int
-    """In `Bound.judged`, the node whose value and radius count: the operand of a final rounding, or the result itself."""
+    """In `Bound.judged`, the node whose value and radius count: what a final rounding rounds, or the result itself."""
     rounded: bool
     exact: bool
     """`bitwise equal`: the reference rounded once, and nothing else."""

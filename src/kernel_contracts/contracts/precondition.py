@@ -54,7 +54,10 @@ class _Reader:
             if not isinstance(argument.value, syntax.Name) or argument.value.id not in self.tensors:
                 shown = argument.value.id if isinstance(argument.value, syntax.Name) else "an expression"
                 raise problem(
-                    "N207", argument.span, f"{part.function}({shown}) must name an input", hint=did_you_mean(shown, self.tensors)
+                    "N207",
+                    argument.span,
+                    f"{part.function}({shown}) must name an input",
+                    hint=did_you_mean(shown, self.tensors),
                 )
             if part.function == "positive":
                 self._fact(argument.value.id, positive=True)
@@ -75,7 +78,9 @@ class _Reader:
             return
         if subject.id not in self.dims | self.scalar_names:
             known = self.dims | self.scalar_names | self.tensors
-            raise problem("N201", subject.span, f"the name {subject.id} is not known here", hint=did_you_mean(subject.id, known))
+            raise problem(
+                "N201", subject.span, f"the name {subject.id} is not known here", hint=did_you_mean(subject.id, known)
+            )
         self._narrow(subject.id, self._range(part.right))
 
     def _range(self, expr: syntax.Expr) -> Range:

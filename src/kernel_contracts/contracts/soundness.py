@@ -84,16 +84,19 @@ class ToleranceCheck:
             return
         if share < u * (1 - 2.0**-20):
             raise problem(
-                "S402", tolerance.span,
-                f"no kernel can meet this: rounding an exact result to {self.output} alone is off by up to u = {u:.3g} of it, "
-                f"and {share:.3g} is allowed",
-                hint=f"write derived, or ulp 1 of {self.output}, or at least relative u({self.output}) of reference + ...",
-            )  # fmt: skip
+                "S402",
+                tolerance.span,
+                f"no kernel can meet this: rounding an exact result to {self.output} alone is off by up to "
+                f"u = {u:.3g} of it, and {share:.3g} is allowed",
+                hint=f"write derived, or ulp 1 of {self.output}, or at least relative u({self.output}) of reference",
+            )
         if share >= 1:
             raise problem(
-                "S403", tolerance.span, f"this admits zeros for every answer: {share:.3g} times the reference is allowed",
+                "S403",
+                tolerance.span,
+                f"this admits zeros for every answer: {share:.3g} times the reference is allowed",
                 hint="write derived, or a tolerance well below 1 of abs(reference)",
-            )  # fmt: skip
+            )
 
     def relative_share(self, tolerance: syntax.Tolerance) -> float | None:
         """The allowance as a multiple of |reference|; None when it has parts that this cannot compare."""
@@ -109,9 +112,11 @@ class ToleranceCheck:
             value = self._number(tolerance.value, self.ends[1])
             if value is not None and value <= 0 and isinstance(tolerance, syntax.Absolute):
                 raise problem(
-                    "S402", tolerance.span, f"an absolute tolerance of {value:g} leaves no room for rounding",
+                    "S402",
+                    tolerance.span,
+                    f"an absolute tolerance of {value:g} leaves no room for rounding",
                     hint="for exact results write: bitwise equal reference, with tolerance none",
-                )  # fmt: skip
+                )
             return None
         return None
 
@@ -122,15 +127,19 @@ class ToleranceCheck:
             return None
         if count * fmt.eps < self.output.u * (1 - 2.0**-20):
             raise problem(
-                "S402", tolerance.span,
-                f"no kernel can meet this: {count:g} ulp of {fmt} is less than the half ulp of {self.output} that rounding takes",
+                "S402",
+                tolerance.span,
+                f"no kernel can meet this: {count:g} ulp of {fmt} is less than the half ulp of {self.output} "
+                "that rounding takes",
                 hint=f"write at least ulp 0.5 of {self.output}",
-            )  # fmt: skip
+            )
         if count * fmt.u >= 1:
             raise problem(
-                "S403", tolerance.span, f"this admits zeros for every answer: {count:g} ulp of {fmt} is the value itself",
+                "S403",
+                tolerance.span,
+                f"this admits zeros for every answer: {count:g} ulp of {fmt} is the value itself",
                 hint=f"{fmt} has {fmt.precision} significant bits; allow a few ulp",
-            )  # fmt: skip
+            )
         return None
 
     @staticmethod
@@ -152,16 +161,18 @@ def check_lengths(bound: Bound, pre: Precondition, span: syntax.Span) -> None:
         axes = node.attr("axis", (len(first) - 1,))
         try:
             n = math.prod(dims.evaluate(first[a], largest) for a in axes)
-        except Exception:  # noqa: BLE001 - a size over an integer parameter has no largest value here
+        except Exception:
             continue
         depth = bound.context.depth(n) + 1
         if math.isinf(bound.context.gamma(depth, node.format)):
             what = " * ".join(dims.text(first[a]) for a in axes)
             raise problem(
-                "S404", span,
-                f"sums of up to {n} terms ({what}) in {node.format} have no error bound: {depth} roundings of u = {node.format.u:.3g} reach 1/2",
+                "S404",
+                span,
+                f"sums of up to {n} terms ({what}) in {node.format} have no error bound: "
+                f"{depth} roundings of u = {node.format.u:.3g} reach 1/2",
                 hint="limit the size in pre, declare `derived with summation = pairwise`, or a wider accumulator",
-            )  # fmt: skip
+            )
 
 
 def check_violations(
@@ -169,6 +180,8 @@ def check_violations(
 ) -> None:
     """Every signature must exist and some declared input must be able to show it (M501, N210)."""
     shown: set[str] = set(vocabulary.always)
+    if class_id in vocabulary.classes:
+        shown |= vocabulary.classes[class_id].signatures
     for item in measure.inputs:
         shown |= vocabulary.inputs.get(item.name, frozenset())
     for name in names:
@@ -179,6 +192,8 @@ def check_violations(
         if vocabulary.inputs and vocabulary.signatures and name.id not in shown:
             able = sorted(k for k, v in vocabulary.inputs.items() if name.id in v)
             raise problem(
-                "M501", name.span, f"no declared input can show {name.id}",
+                "M501",
+                name.span,
+                f"no declared input can show {name.id}",
                 hint=f"add one of: {', '.join(able)}" if able else "drop the signature",
-            )  # fmt: skip
+            )

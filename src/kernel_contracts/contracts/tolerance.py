@@ -23,8 +23,13 @@ from kernel_contracts.numerics.bounded import Array, BoundContext
 from kernel_contracts.numerics.rounding import ulp_of
 
 _ARRAY_CALLS: Mapping[str, Any] = {
-    "abs": np.abs, "sqrt": np.sqrt, "log2": np.log2, "exp": np.exp, "maximum": np.maximum, "minimum": np.minimum,
-}  # fmt: skip
+    "abs": np.abs,
+    "sqrt": np.sqrt,
+    "log2": np.log2,
+    "exp": np.exp,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+}
 _NORMS = ("max", "min", "sum", "mean", "norm")
 
 
@@ -55,7 +60,9 @@ def number(expr: syntax.Expr, env: Environment) -> Any:
             return np.matmul(left, right)
         if expr.op in ("+", "-", "*", "/", "^"):
             with np.errstate(all="ignore"):
-                return {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "^": np.power}[expr.op](left, right)
+                return {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "^": np.power}[expr.op](
+                    left, right
+                )
         raise problem("T313", expr.span, f"a tolerance is computed with + - * / ^ @, not {expr.op}")
     if isinstance(expr, syntax.Call):
         return _call(expr, env)
@@ -71,21 +78,33 @@ def _name(expr: syntax.Name, env: Environment) -> Any:
         return env.names[expr.id]
     if expr.id in CONSTANTS:
         return CONSTANTS[expr.id]
-    raise problem("N204", expr.span, f"{expr.id} has no value in a tolerance", hint=did_you_mean(expr.id, [*env.names, "reference"]))
+    raise problem(
+        "N204",
+        expr.span,
+        f"{expr.id} has no value in a tolerance",
+        hint=did_you_mean(expr.id, [*env.names, "reference"]),
+    )
 
 
 def circular(expr: syntax.Name) -> Exception:
     return problem(
-        "S401", expr.span, f"the tolerance mentions the candidate's output {expr.id}; a kernel would set its own tolerance",
+        "S401",
+        expr.span,
+        f"the tolerance mentions the candidate's output {expr.id}; a kernel would set its own tolerance",
         hint=f"write reference({expr.id}), the oracle's value",
-    )  # fmt: skip
+    )
 
 
 def _call(expr: syntax.Call, env: Environment) -> Any:
     args = [a.value for a in expr.arguments if a.keyword is None]
     if expr.function == "reference" and len(args) == 1 and isinstance(args[0], syntax.Name):
         if args[0].id not in env.outputs:
-            raise problem("N208", args[0].span, f"reference({args[0].id}) must name an output", hint=did_you_mean(args[0].id, env.outputs))
+            raise problem(
+                "N208",
+                args[0].span,
+                f"reference({args[0].id}) must name an output",
+                hint=did_you_mean(args[0].id, env.outputs),
+            )
         return env.outputs[args[0].id]
     if expr.function in ("u", "eps") and len(args) == 1:
         fmt = format_of(args[0], env.dtypes)
@@ -102,7 +121,9 @@ def _call(expr: syntax.Call, env: Environment) -> Any:
             return np.sqrt(np.sum(x * x, axis=axis, keepdims=axis is not None))
         return getattr(np, expr.function)(x, axis=axis, keepdims=axis is not None)
     known = [*_ARRAY_CALLS, *_NORMS, "u", "eps", "gamma", "reference"]
-    raise problem("N205", expr.span, f"a tolerance has no function {expr.function}", hint=did_you_mean(expr.function, known))
+    raise problem(
+        "N205", expr.span, f"a tolerance has no function {expr.function}", hint=did_you_mean(expr.function, known)
+    )
 
 
 def apply(tolerance: syntax.Tolerance, derived: Acceptance, env: Environment, fmt: Format) -> Acceptance:
@@ -120,9 +141,13 @@ def apply(tolerance: syntax.Tolerance, derived: Acceptance, env: Environment, fm
     radius = np.broadcast_to(np.asarray(_radius(tolerance, derived, env, fmt), dtype=np.float64), derived.center.shape)
     settled = np.isinf(derived.center)
     return Acceptance(
-        derived.format, derived.center, np.where(settled, 0.0, -radius), np.where(settled, 0.0, radius),
-        np.isnan(derived.center) | np.isnan(radius), radius,
-    )  # fmt: skip
+        derived.format,
+        derived.center,
+        np.where(settled, 0.0, -radius),
+        np.where(settled, 0.0, radius),
+        np.isnan(derived.center) | np.isnan(radius),
+        radius,
+    )
 
 
 def _radius(tolerance: syntax.Tolerance, derived: Acceptance, env: Environment, fmt: Format) -> Any:
@@ -169,7 +194,9 @@ def _option(option: syntax.Argument, given: dict[str, Any], ulps: dict[str, floa
                 given["block"] = int(constant(value.arguments[0].value))
         else:
             orders = ["any", "sequential", "pairwise", "blocked", "split", "probabilistic"]
-            raise problem("S406", value.span, f"{name or 'this'} is no order of summation", hint=did_you_mean(name, orders))
+            raise problem(
+                "S406", value.span, f"{name or 'this'} is no order of summation", hint=did_you_mean(name, orders)
+            )
     elif option.keyword == "confidence":
         given["probabilistic"] = float(constant(value))
     elif option.keyword is not None and option.keyword in ulps:
@@ -177,7 +204,10 @@ def _option(option: syntax.Argument, given: dict[str, Any], ulps: dict[str, floa
     else:
         known = ["summation", *ulps]
         raise problem(
-            "S406", option.span, f"derived has no option {option.keyword}", hint=did_you_mean(str(option.keyword), known)
+            "S406",
+            option.span,
+            f"derived has no option {option.keyword}",
+            hint=did_you_mean(str(option.keyword), known),
         )
 
 

@@ -47,7 +47,7 @@ class Traced:
         return self.builder.type(self.node).format.name
 
     @property
-    def mT(self) -> Traced:
+    def mT(self) -> Traced:  # noqa: N802 - the standard spells it so
         return self._op("transpose", axes=None)
 
     T = mT
@@ -131,9 +131,16 @@ class Size:
 def _install() -> None:
     """Binary operators, forward and reflected."""
     table = {
-        "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floordiv", "mod": "mod",
-        "matmul": "matmul", "and": "and", "or": "or",
-    }  # fmt: skip
+        "add": "add",
+        "sub": "sub",
+        "mul": "mul",
+        "truediv": "div",
+        "floordiv": "floordiv",
+        "mod": "mod",
+        "matmul": "matmul",
+        "and": "and",
+        "or": "or",
+    }
     for python, name in table.items():
         setattr(Traced, f"__{python}__", lambda a, b, name=name: a._op(name, b))
         setattr(Traced, f"__r{python}__", lambda a, b, name=name: a._swapped(name, b))
@@ -154,9 +161,17 @@ class Namespace:
 
     def __getattr__(self, name: str) -> Callable[..., Traced]:
         spelling = {
-            "subtract": "sub", "multiply": "mul", "divide": "div", "add": "add", "negative": "neg", "logical_and": "and",
-            "logical_or": "or", "logical_not": "not", "cumulative_sum": "cumsum", "expand_dims": "expand",
-        }.get(name, name)  # fmt: skip
+            "subtract": "sub",
+            "multiply": "mul",
+            "divide": "div",
+            "add": "add",
+            "negative": "neg",
+            "logical_and": "and",
+            "logical_or": "or",
+            "logical_not": "not",
+            "cumulative_sum": "cumsum",
+            "expand_dims": "expand",
+        }.get(name, name)
         if name in _REDUCTIONS:
             return lambda x, *, axis=None, keepdims=False, **more: self._reduce(spelling, x, axis, keepdims, more)
         if name in FORMATS or name.startswith("_"):
@@ -204,12 +219,47 @@ class Namespace:
         return self._call("cast", (x,), format=_format(format))
 
 
-_REDUCTIONS = frozenset({"sum", "mean", "prod", "max", "min", "any", "all", "var", "argmax", "argmin", "cumulative_sum"})
-_PLAIN = frozenset({
-    "exp", "log", "log1p", "expm1", "tanh", "erf", "erfc", "sqrt", "rsqrt", "sin", "cos", "sigmoid", "abs", "floor", "sign",
-    "add", "sub", "mul", "div", "neg", "pow", "maximum", "minimum", "where", "matmul", "and", "or", "not", "equal",
-    "less", "less_equal", "greater", "greater_equal", "not_equal",
-})  # fmt: skip
+_REDUCTIONS = frozenset(
+    {"sum", "mean", "prod", "max", "min", "any", "all", "var", "argmax", "argmin", "cumulative_sum"}
+)
+_PLAIN = frozenset(
+    {
+        "exp",
+        "log",
+        "log1p",
+        "expm1",
+        "tanh",
+        "erf",
+        "erfc",
+        "sqrt",
+        "rsqrt",
+        "sin",
+        "cos",
+        "sigmoid",
+        "abs",
+        "floor",
+        "sign",
+        "add",
+        "sub",
+        "mul",
+        "div",
+        "neg",
+        "pow",
+        "maximum",
+        "minimum",
+        "where",
+        "matmul",
+        "and",
+        "or",
+        "not",
+        "equal",
+        "less",
+        "less_equal",
+        "greater",
+        "greater_equal",
+        "not_equal",
+    }
+)
 
 
 def _format(name: Any) -> Format:
@@ -235,9 +285,11 @@ def _load(reference: syntax.PythonReference) -> Callable[..., Any]:
         function = op.attrgetter(attribute)(module)
     except (ImportError, AttributeError, ValueError) as error:
         raise problem(
-            "N216", reference.span, f'the reference "{reference.path}" cannot be loaded: {error}',
+            "N216",
+            reference.span,
+            f'the reference "{reference.path}" cannot be loaded: {error}',
             hint='write python "package.module:function", or python "file.py:function" for a file beside the contract',
-        ) from error  # fmt: skip
+        ) from error
     return function  # type: ignore[no-any-return]
 
 
@@ -252,8 +304,14 @@ def trace(reference: syntax.PythonReference, scope: Scope, inputs: list[str], co
     except ArithmeticScopeError as error:
         raise problem("T304", reference.span, f'in "{reference.path}": {error}') from error
     except Exception as error:
-        raise problem("N216", reference.span, f'the reference "{reference.path}" raised {type(error).__name__}: {error}') from error
+        raise problem(
+            "N216", reference.span, f'the reference "{reference.path}" raised {type(error).__name__}: {error}'
+        ) from error
     results = result if isinstance(result, tuple) else (result,)
     if len(results) != count or not all(isinstance(r, Traced) for r in results):
-        raise problem("T315", reference.span, f'the reference "{reference.path}" must return {count} array(s) computed from its arguments')
+        raise problem(
+            "T315",
+            reference.span,
+            f'the reference "{reference.path}" must return {count} array(s) computed from its arguments',
+        )
     return [r.node for r in results]

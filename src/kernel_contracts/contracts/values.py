@@ -60,9 +60,7 @@ def format_of(expr: syntax.Expr, binding: Mapping[str, str]) -> Format:
         if found is not None:
             return found
         names = [*formats.FORMATS, *binding]
-        raise problem(
-            "N203", expr.span, f"there is no number format {expr.id}", hint=did_you_mean(expr.id, names)
-        )
+        raise problem("N203", expr.span, f"there is no number format {expr.id}", hint=did_you_mean(expr.id, names))
     if isinstance(expr, syntax.Call) and expr.function in ("max", "min"):
         parts = [format_of(a.value, binding) for a in expr.arguments]
         if parts:
@@ -100,7 +98,9 @@ def constant(expr: syntax.Expr, names: Mapping[str, Any] | None = None) -> Any:
             return names[expr.id]
         if expr.id in CONSTANTS:
             return CONSTANTS[expr.id]
-        raise problem("N204", expr.span, f"{expr.id} has no value here", hint=did_you_mean(expr.id, [*names, *CONSTANTS]))
+        raise problem(
+            "N204", expr.span, f"{expr.id} has no value here", hint=did_you_mean(expr.id, [*names, *CONSTANTS])
+        )
     if isinstance(expr, syntax.Unary):
         value = constant(expr.operand, names)
         return not value if expr.op == "not" else -value if expr.op == "-" else value

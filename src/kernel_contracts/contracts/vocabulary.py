@@ -17,7 +17,7 @@ class ClassInfo:
     title: str
     claim: str
     signatures: frozenset[str] = frozenset()
-    """Defects a kernel of this class can show."""
+    """Defects that the inputs this class always measures can show."""
 
 
 @dataclass(frozen=True, slots=True)

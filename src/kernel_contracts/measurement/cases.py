@@ -21,7 +21,13 @@ _LARGEST = 1 << 24
 
 
 def plan_cases(
-    contract: Contract, bound: Bound, plan: Plan, *, seed: int, samples: int | None = None, fixed: Mapping[str, Any] | None = None
+    contract: Contract,
+    bound: Bound,
+    plan: Plan,
+    *,
+    seed: int,
+    samples: int | None = None,
+    fixed: Mapping[str, Any] | None = None,
 ) -> list[Case]:
     """The cases of one contract and dtype choice, in an order that meets every shape and every input early."""
     count = samples or plan.samples
@@ -44,7 +50,16 @@ def plan_cases(
         if scalars is None:
             continue
         cases.append(
-            Case(k, str(item), dict(bound.dtypes), dict(candidate.dims), scalars, Layout(layout), case_seed, candidate.family)
+            Case(
+                k,
+                str(item),
+                dict(bound.dtypes),
+                dict(candidate.dims),
+                scalars,
+                Layout(layout),
+                case_seed,
+                candidate.family,
+            )
         )
     return cases
 

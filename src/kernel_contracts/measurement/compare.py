@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from kernel_contracts.contracts.evidence import Element, OutputReading
@@ -38,8 +40,9 @@ def read(name: str, y: Array, acceptance: Acceptance, own_error: float = 0.0) ->
 def _worst(name: str, y: Array, acceptance: Acceptance, ratios: Array) -> Element:
     flat = int(np.argmax(ratios))
     index = tuple(int(i) for i in np.unravel_index(flat, ratios.shape)) if ratios.shape else ()
-    pick = lambda a: float(np.asarray(a)[index])  # noqa: E731
-    return Element(name, index, pick(y), pick(acceptance.center), pick(acceptance.tolerance), pick(ratios))
+    return Element(
+        name, index, *(float(np.asarray(a)[index]) for a in (y, acceptance.center, acceptance.tolerance, ratios))
+    )
 
 
 def _region(over: Array) -> dict[str, tuple[int, int]]:
@@ -62,6 +65,22 @@ def _boundary(over: Array) -> dict[str, int]:
         share = over.mean(axis=others) if others else over.astype(float)
         hit = np.flatnonzero(share > 0)
         first = int(hit[0])
-        if 0 < first and len(hit) == over.shape[axis] - first and share[first:].min() > 0.5:
+        if first > 0 and len(hit) == over.shape[axis] - first and share[first:].min() > 0.5:
             out[f"axis {axis}"] = first
     return out
+
+
+def constant_outputs(outputs: Mapping[str, Array], centers: Mapping[str, Array]) -> dict[str, float]:
+    """Whether everything that came back is one number, and whether it should be."""
+    y, center = _flat(outputs), _flat(centers)
+    if y.size < 2:
+        return {}
+    return {"output_constant": _one_number(y), "oracle_constant": _one_number(center) if center.size else 1.0}
+
+
+def _flat(arrays: Mapping[str, Array]) -> Array:
+    return np.concatenate([np.asarray(a, dtype=np.float64).ravel() for a in arrays.values()] or [np.zeros(0)])
+
+
+def _one_number(a: Array) -> float:
+    return float(bool((a == a[0]).all()))

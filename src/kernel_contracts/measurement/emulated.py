@@ -24,6 +24,8 @@ from kernel_contracts.numerics.program import Program
 from kernel_contracts.numerics.rounding import from_storage, to_storage
 from kernel_contracts.numerics.summation import draw_order
 
+When = Callable[[Mapping[str, int]], bool]
+
 
 class Callee(Protocol):
     """Whatever can be measured: a kernel in its worker process, or one of ours."""
@@ -40,9 +42,13 @@ class Callee(Protocol):
 class Emulated:
     """A program of `contract`, executed with every operation rounded; a new legal order at each call."""
 
-    def __init__(self, contract: Contract, bound: Bound, program: Program | None = None, seed: int = 0) -> None:
+    def __init__(
+        self, contract: Contract, bound: Bound, program: Program | None = None, seed: int = 0, when: When | None = None
+    ) -> None:
         self.contract, self.bound = contract, bound
         self.program = program or bound.program
+        self.when = when
+        """Sizes at which `program` is used; the contract's own elsewhere. None: everywhere."""
         self.rng = np.random.default_rng(seed)
 
     def call(
@@ -61,7 +67,8 @@ class Emulated:
             bool(self.rng.integers(0, 2)), context.ulps,
         )  # fmt: skip
         try:
-            made = emulate(Instance(self.program, dims, inputs, dict(scalars)), how)
+            program = self.program if self.when is None or self.when(dims) else self.bound.program
+            made = emulate(Instance(program, dims, inputs, dict(scalars)), how)
         except ArithmeticScopeError as error:
             return CallResult(Outcome.RAISED, f"ArithmeticScopeError: {error}", error_type="ArithmeticScopeError")
         outputs = tuple(held(made[t.name], self.bound.outputs[t.name].name) for t in self.contract.outputs)
@@ -103,7 +110,9 @@ def dims_of(contract: Contract, shapes: Mapping[str, tuple[int, ...]]) -> dict[s
     for t in contract.inputs:
         shape = shapes[t.name]
         if len(shape) != len(t.shape):
-            raise ArithmeticScopeError(f"{t.name} has {len(shape)} dimension(s); the contract {contract.name} says {len(t.shape)}")
+            raise ArithmeticScopeError(
+                f"{t.name} has {len(shape)} dimension(s); the contract {contract.name} says {len(t.shape)}"
+            )
         for size, n in zip(t.shape, shape, strict=True):
             if isinstance(size, str) and found.setdefault(size, n) != n:
                 raise ArithmeticScopeError(f"{t.name} has {size} = {n}, another input has {size} = {found[size]}")

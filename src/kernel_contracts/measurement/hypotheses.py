@@ -53,7 +53,12 @@ def instance_size(instance: Instance) -> int:
 
 
 def _unexplained(
-    bound: Bound, instance: Instance, outputs: Mapping[str, Array], centers: Mapping[str, Array], program: Program, emulated: bool
+    bound: Bound,
+    instance: Instance,
+    outputs: Mapping[str, Array],
+    centers: Mapping[str, Array],
+    program: Program,
+    emulated: bool,
 ) -> float | None:
     changed = replace(instance, program=program)
     try:
@@ -71,14 +76,17 @@ def _unexplained(
             m, center = round_to(m, bound.outputs[name]), round_to(center, bound.outputs[name])
         numbers = np.asarray(y, dtype=np.float64)
         scale = float(np.max(np.abs(center[np.isfinite(center)]), initial=0.0)) or 1.0
-        # a special value in one and not in the other counts as one whole scale of error
-        odd = lambda a, b: np.where(  # noqa: E731
-            np.isfinite(a) & np.isfinite(b), np.abs(a - b), np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, scale)
-        )
-        with np.errstate(all="ignore"):
-            left += float(np.sum(np.minimum(odd(numbers, m), 1e150) ** 2))
-            total += float(np.sum(np.minimum(odd(numbers, center), 1e150) ** 2))
-            size += float(np.sum(np.minimum(odd(m, center), 1e150) ** 2))
+        left += _square(numbers, m, scale)
+        total += _square(numbers, center, scale)
+        size += _square(m, center, scale)
     if total <= 0 or size <= _FAINT * total:
         return None
     return float(np.sqrt(left / total))
+
+
+def _square(a: Array, b: Array, scale: float) -> float:
+    """|a - b|^2; where only one of them is a number, as far apart as `scale`."""
+    with np.errstate(all="ignore"):
+        same = (a == b) | (np.isnan(a) & np.isnan(b))
+        apart = np.where(np.isfinite(a) & np.isfinite(b), np.abs(a - b), np.where(same, 0.0, scale))
+        return float(np.sum(np.minimum(apart, 1e150) ** 2))

@@ -22,17 +22,17 @@ from kernel_contracts.errors import ArithmeticScopeError
 from kernel_contracts.formats import FP64, Format
 from kernel_contracts.measurement.calls import ArrayIn, CallResult
 from kernel_contracts.measurement.cases import item_of
-from kernel_contracts.measurement.compare import read
+from kernel_contracts.measurement.compare import constant_outputs, read
 from kernel_contracts.measurement.emulated import Callee
 from kernel_contracts.measurement.hypotheses import explain
-from kernel_contracts.measurement.inputs.base import families
-from kernel_contracts.measurement.inputs.base import Request, TensorSpec
+from kernel_contracts.measurement.inputs.base import Request, TensorSpec, families
 from kernel_contracts.measurement.oracle import Oracle, Truth, consult
 from kernel_contracts.numerics.acceptance import Acceptance, from_bounded
 from kernel_contracts.numerics.bounded import Array, Bounded
 from kernel_contracts.numerics.dims import evaluate as size_of
 from kernel_contracts.numerics.domains import FLOAT64
-from kernel_contracts.numerics.interpret import Instance, bound as bound_of, evaluate
+from kernel_contracts.numerics.interpret import Instance, evaluate
+from kernel_contracts.numerics.interpret import bound as bound_of
 from kernel_contracts.numerics.rounding import from_storage, to_storage
 
 #: At most this many failures of one input family are diagnosed.
@@ -69,7 +69,13 @@ class Session:
         """What the input family is asked for."""
         environment = self._sizes(case)
         tensors = tuple(
-            _spec(t.name, self.bound, tuple(size_of(d, environment) for d in t.shape), self.contract.pre.facts, environment)
+            _spec(
+                t.name,
+                self.bound,
+                tuple(size_of(d, environment) for d in t.shape),
+                self.contract.pre.facts,
+                environment,
+            )
             for t in self.contract.inputs
         )
         real = [f for f in self.bound.outputs.values() if f.is_real]
@@ -79,7 +85,8 @@ class Session:
     def inputs(self, case: Case) -> dict[str, Array]:
         """The case's inputs, made again from its seed."""
         item = item_of(case)
-        return dict(families()[item.name].generate(self.request(case), *item.arguments))
+        with np.errstate(all="ignore"):  # families reach for the ends of every range
+            return dict(families()[item.name].generate(self.request(case), *item.arguments))
 
     def measure(self, case: Case) -> Observation:
         began = time.perf_counter()
@@ -93,17 +100,22 @@ class Session:
         """Calls the kernel on given inputs and compares. The kernel goes first."""
         began = time.perf_counter() if began is None else began
         arrays = [
-            ArrayIn(t.name, to_storage(inputs[t.name], self.bound.inputs[t.name]), case.layout) for t in self.contract.inputs
+            ArrayIn(t.name, to_storage(inputs[t.name], self.bound.inputs[t.name]), case.layout)
+            for t in self.contract.inputs
         ]
         scalars = {s.name: case.scalars[s.name] for s in self.contract.scalars if s.name in case.scalars}
         expected = self._expected(case)
         made = time.perf_counter()
-        result = self.kernel.call(arrays, scalars, poison=[(shape, fmt.name) for _, shape, fmt in expected])
+        result = self.kernel.call(arrays, scalars, poison=self.poison(case))
         called = time.perf_counter()
         base = Observation(
-            case, result.outcome, result.detail, mutated=result.mutated, readings=self._refusal(case),
+            case,
+            result.outcome,
+            result.detail,
+            mutated=result.mutated,
+            readings=self._refusal(case),
             hashes={a.name: _digest(a.array) for a in arrays},
-        )  # fmt: skip
+        )
         if result.outcome is not Outcome.RETURNED:
             return base
         outputs, defect, detail = self._typed(result, expected)
@@ -112,9 +124,13 @@ class Session:
         return self._compared(base, inputs, scalars, outputs, (began, made, called, result.seconds))
 
     def _compared(
-        self, base: Observation, inputs: Mapping[str, Array], scalars: Mapping[str, Any], outputs: dict[str, Array],
+        self,
+        base: Observation,
+        inputs: Mapping[str, Array],
+        scalars: Mapping[str, Any],
+        outputs: dict[str, Array],
         clock: tuple[float, float, float, float],
-    ) -> Observation:  # fmt: skip
+    ) -> Observation:
         began, made, called, kernel_seconds = clock
         case = base.case
         item = item_of(case)
@@ -133,16 +149,22 @@ class Session:
             if outputs:
                 oracle_values = {n: centers[n] for n in outputs if n in centers}
                 extra = dict(family.read(self.request(case), inputs, outputs, oracle_values))
-                extra |= _constant(outputs, oracle_values)
+                extra |= constant_outputs(outputs, oracle_values)
         observation = replace(
-            base, outputs=tuple(readings), oracle=truth.oracle, oracle_ok=truth.good and bool(truth.centers),
+            base,
+            outputs=tuple(readings),
+            oracle=truth.oracle,
+            oracle_ok=truth.good and bool(truth.centers),
             readings={**base.readings, **extra},
             hashes={**base.hashes, **{n: _digest(np.asarray(y)) for n, y in outputs.items()}},
             timing={
-                "inputs": made - began, "candidate": kernel_seconds, "overhead": max(called - made - kernel_seconds, 0.0),
-                "oracle": oracle - start, "compare": time.perf_counter() - oracle,
+                "inputs": made - began,
+                "candidate": kernel_seconds,
+                "overhead": max(called - made - kernel_seconds, 0.0),
+                "oracle": oracle - start,
+                "compare": time.perf_counter() - oracle,
             },
-        )  # fmt: skip
+        )
         return self._diagnose(observation, instance, outputs, centers)
 
     def _diagnose(
@@ -177,7 +199,11 @@ class Session:
     ) -> Iterator[Judged]:
         """What each claim admits, beside what the kernel gave."""
         context = self.bound.context
-        reference = {n.removeprefix("output "): np.asarray(b.v, dtype=np.float64) for n, b in bounded.items() if n.startswith("output ")}
+        reference = {
+            n.removeprefix("output "): np.asarray(b.v, dtype=np.float64)
+            for n, b in bounded.items()
+            if n.startswith("output ")
+        }
         for k, claim in enumerate(self.bound.claims):
             own = bounded[str(k)]
             key = str(k) if claim.target is None else f"{k} target"
@@ -186,10 +212,18 @@ class Session:
                 own = replace(own, e=0.0)
             if claim.target is not None:
                 own = replace(own, v=np.broadcast_to(np.asarray(bounded[key].v, dtype=np.float64), np.shape(own.v)))
-                center = None if center is None else (np.broadcast_to(center[0], own.v.shape), np.broadcast_to(center[1], own.v.shape))
+                center = (
+                    None
+                    if center is None
+                    else (np.broadcast_to(center[0], own.v.shape), np.broadcast_to(center[1], own.v.shape))
+                )
             acceptance = from_bounded(own, claim.format, rounded=claim.rounded, center=center, flush=context.flush)
             if not claim.exact and claim.format.is_real:
-                names = {**instance.dims, **instance.scalars, **{n: np.asarray(x, dtype=np.float64) for n, x in instance.inputs.items()}}
+                names = {
+                    **instance.dims,
+                    **instance.scalars,
+                    **{n: np.asarray(x, dtype=np.float64) for n, x in instance.inputs.items()},
+                }
                 subject = acceptance.center
                 environment = Environment(self.bound.dtypes, names, reference, subject)
                 acceptance = apply(self.contract.tolerance, acceptance, environment, claim.format)
@@ -214,8 +248,13 @@ class Session:
     def _expected(self, case: Case) -> list[tuple[str, tuple[int, ...], Format]]:
         environment = self._sizes(case)
         return [
-            (t.name, tuple(size_of(d, environment) for d in t.shape), self.bound.outputs[t.name]) for t in self.contract.outputs
+            (t.name, tuple(size_of(d, environment) for d in t.shape), self.bound.outputs[t.name])
+            for t in self.contract.outputs
         ]
+
+    def poison(self, case: Case) -> list[tuple[tuple[int, ...], str]]:
+        """Shape and format of each output, for the memory that is poisoned before the call."""
+        return [(shape, fmt.name) for _, shape, fmt in self._expected(case)]
 
     def _refusal(self, case: Case) -> dict[str, float]:
         """Whether a documented refusal is due for these sizes."""
@@ -237,7 +276,11 @@ class Session:
             if dtype != held:
                 return {}, "wrong_dtype", f"{name} came back as {dtype}, the scope says {held}"
             if tuple(array.shape) != shape:
-                return {}, "wrong_shape", f"{name} came back with shape {list(array.shape)}, the scope says {list(shape)}"
+                return (
+                    {},
+                    "wrong_shape",
+                    f"{name} came back with shape {list(array.shape)}, the scope says {list(shape)}",
+                )
             outputs[name] = from_storage(array)
         return outputs, "", ""
 
@@ -252,16 +295,6 @@ def _spec(
     if fmt.kind == "int" and low is not None and high is not None and low > high and np.prod(shape):
         raise ArithmeticScopeError(f"{name} has no value between {low} and {high} at these sizes")
     return TensorSpec(name, fmt, shape, bound.contracted.get(name, ()), low, high, fact.positive, fact.limit)
-
-
-def _constant(outputs: Mapping[str, Array], centers: Mapping[str, Array]) -> dict[str, float]:
-    """Whether everything that came back is one number, and whether it should be."""
-    flat = lambda arrays: np.concatenate([np.asarray(a, dtype=np.float64).ravel() for a in arrays.values()] or [np.zeros(0)])  # noqa: E731
-    y, center = flat(outputs), flat(centers)
-    if y.size < 2:
-        return {}
-    same = lambda a: float(bool((a == a[0]).all()))  # noqa: E731
-    return {"output_constant": same(y), "oracle_constant": same(center) if center.size else 1.0}
 
 
 def _digest(array: Any) -> str:

@@ -87,7 +87,10 @@ def from_bounded(
         tolerance = np.where(free, np.inf, radius)
         if rounded:
             tolerance = tolerance + ulp_of(v, format) / 2
-            low, high = round_to(v + below, format), round_to(v + above, format)
+            # outwards: the ends are computed, and a tie must not hide the number behind it
+            low = np.where(radius > 0, np.nextafter(v + below, -np.inf), v + below)
+            high = np.where(radius > 0, np.nextafter(v + above, np.inf), v + above)
+            low, high = round_to(low, format), round_to(high, format)
             free |= np.isnan(low) | np.isnan(high)
             below, above = low - v, high - v
         settled = np.isinf(v)

@@ -69,8 +69,15 @@ class BoundContext:
     """Subnormal results may be flushed to zero (policy subnormal_result admits flush)."""
 
     def tiny(self, fmt: Format) -> float:
-        """The absolute term of one rounding."""
-        return fmt.least_normal if self.flush else fmt.least_subnormal / 2
+        """The absolute term of one rounding: half the least subnormal (all of it where half is no float64)."""
+        return fmt.least_normal if self.flush else fmt.least_subnormal / 2 or fmt.least_subnormal
+
+    def unrounded(self, quantum: float | None, largest: float, fmt: Format) -> bool:
+        """Whether `fmt` holds every multiple of `quantum` up to `largest` in magnitude, so that nothing is rounded."""
+        least = fmt.least_normal if self.flush else fmt.least_subnormal
+        if quantum is None or quantum < least:
+            return False
+        return largest <= 2.0**fmt.precision * quantum and largest <= fmt.max_finite
 
     def depth(self, n: int) -> int:
         """Additions on the longest path of a sum of n terms, under the declared order."""
@@ -114,31 +121,41 @@ class BoundContext:
         """One operation in `fmt` whose exact result lies within `e` of `v`, done with an error of `ulps` ulp."""
         with np.errstate(invalid="ignore", over="ignore"):
             magnitude = np.abs(v) + e
-            if quantum is not None and quantum >= fmt.least_subnormal and ulps <= 0.5 and _all_zero(e):
-                largest = float(np.max(magnitude, initial=0.0))
-                if largest <= 2.0**fmt.precision * quantum and largest <= fmt.max_finite:
+            if quantum is not None and ulps <= 0.5 and _all_zero(e):
+                if self.unrounded(quantum, float(np.max(magnitude, initial=0.0)), fmt):
                     return Bounded(v, 0.0, nonneg, quantum)
             error = magnitude * (2 * ulps * fmt.u)
             if tiny or self.flush:
                 error = error + max(2 * ulps, 1.0) * self.tiny(fmt)
-            return clean(v, e + error, fmt, magnitude + error, nonneg)
+            return clean(v, e, error, fmt, magnitude + error, nonneg)
 
 
 def _all_zero(e: Radius) -> bool:
     return not np.any(e) if isinstance(e, np.ndarray) else e == 0.0
 
 
-def clean(v: Array, e: Array, fmt: Format | None, magnitude: Array, nonneg: bool = False) -> Bounded:
-    """Settles the special cases: an exact infinity keeps radius 0, an unknown radius or an overflow admits all."""
-    e = np.asarray(e, dtype=np.float64)
-    if not np.isfinite(e).all() or not np.isfinite(v).all():
+def clean(
+    v: Array, carried: Radius, error: Radius, fmt: Format | None, magnitude: Array, nonneg: bool = False
+) -> Bounded:
+    """Radius `carried` by the operands plus the `error` of the operation itself, with the special cases settled.
+
+    An infinity keeps radius 0 where the operands were known, however large a relative error of it is; an unknown
+    radius admits all, and so does a `magnitude` (the largest number on the way) that overflows. Formats without
+    infinities have no such certainty.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        e = np.array(carried + error, dtype=np.float64)
+        e *= 1 + SLACK
+    # the largest radius is NaN or infinite where any is: one pass instead of three
+    if not math.isfinite(float(np.max(e, initial=0.0))) or not np.isfinite(v).all():
         infinite = np.isinf(v)
         e = np.where(np.isnan(e) | np.isnan(v), np.inf, e)
-        e = np.where(infinite & (np.isfinite(e) | np.isinf(magnitude)), 0.0, e)
+        certain = np.isfinite(carried) & (fmt is None or fmt.overflow == "inf")
+        e = np.where(infinite, np.where(certain, 0.0, np.inf), e)
         magnitude = np.where(infinite, 0.0, magnitude)
-    if fmt is not None and magnitude.size and float(np.max(magnitude, initial=0.0)) >= fmt.overflow_threshold:
-        e = np.where(magnitude >= fmt.overflow_threshold, np.inf, e)
-    return Bounded(v, e * (1 + SLACK), nonneg)
+    if fmt is not None and magnitude.size and not float(np.max(magnitude, initial=0.0)) < fmt.overflow_threshold:
+        e = np.where(magnitude < fmt.overflow_threshold, e, np.inf)
+    return Bounded(v, e, nonneg)
 
 
 def quantum_of(x: Array) -> float | None:

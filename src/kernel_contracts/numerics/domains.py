@@ -60,6 +60,11 @@ class FloatDomain:
     def power(self, x: Any, y: Any) -> Any:
         return np.power(self.real(x), self.real(y))
 
+    def remainder(self, a: Any, b: Any) -> Any:
+        """a - b floor(a / b), without the error of a rounded quotient."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.mod(self.real(a), self.real(b))
+
     def larger(self, a: Any, b: Any) -> Any:
         return np.maximum(self.real(a), self.real(b))
 
@@ -71,19 +76,19 @@ class FloatDomain:
 
     def round(self, x: Any, fmt: Format) -> Any:
         """Rounds once to `fmt`, whatever this domain's precision."""
-        high = np.asarray(x, dtype=np.float64)
         if self.dtype == np.float64:
-            return round_to(high, fmt)
-        with np.errstate(invalid="ignore"):
+            return round_to(x, fmt)
+        with np.errstate(invalid="ignore", over="ignore"):
+            high = np.asarray(x, dtype=np.float64)
             low = np.where(np.isfinite(high), np.asarray(x - high.astype(self.dtype), dtype=np.float64), 0.0)
         return round_sum(high, low, fmt).astype(self.dtype)
 
     def float64(self, x: Any) -> tuple[Array, Array]:
         """The value as an unevaluated sum of two float64 numbers."""
-        high = np.asarray(x, dtype=np.float64)
-        if self.dtype == np.float64:
-            return high, np.zeros_like(high)
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
+            high = np.asarray(x, dtype=np.float64)
+            if self.dtype == np.float64:
+                return high, np.zeros_like(high)
             low = np.asarray(x - high.astype(self.dtype), dtype=np.float64)
         return high, np.where(np.isfinite(low), low, 0.0)
 
@@ -136,6 +141,10 @@ class BallDomain:
     def power(self, x: Any, y: Any) -> Any:
         return np.frompyfunc(lambda a, b: a**b, 2, 1)(self.real(x), self.real(y))
 
+    def remainder(self, a: Any, b: Any) -> Any:
+        a, b = self.real(a), self.real(b)
+        return a - self.floor(a / b) * b
+
     def larger(self, a: Any, b: Any) -> Any:
         return np.frompyfunc(lambda p, q: p if self._mid(p) >= self._mid(q) else q, 2, 1)(self.real(a), self.real(b))
 
@@ -146,7 +155,7 @@ class BallDomain:
         return COMPARE[op](np.asarray(difference, dtype=np.float64), 0.0)
 
     def floor(self, x: Any) -> Any:
-        return _object(lambda p: self._arb(math.floor(self._mid(p))))(self.real(x))
+        return _object(lambda p: p.mid().floor())(self.real(x))
 
     def round(self, x: Any, fmt: Format) -> Any:
         high, low = self.float64(x)
@@ -176,9 +185,9 @@ def _object(f: Callable[[Any], Any]) -> Unary:
 
 def _through_balls(name: str, x: Any, dtype: np.dtype[Any]) -> Any:
     """A function NumPy lacks in extended precision, taken from balls of 96 bits."""
-    with BallDomain(96) as balls:
+    with BallDomain(96) as balls, np.errstate(invalid="ignore", over="ignore"):
         high = np.asarray(x, dtype=np.float64)
-        low = np.asarray(x - high.astype(dtype), dtype=np.float64)
+        low = np.where(np.isfinite(high), np.asarray(x - high.astype(dtype), dtype=np.float64), 0.0)
         first, second = balls.float64(balls.call(name, balls.real(high) + balls.real(low)))
         return first.astype(dtype) + second.astype(dtype)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,12 +19,16 @@ from kernel_contracts.numerics.bounded import Array, BoundContext, Bounded, quan
 from kernel_contracts.numerics.dims import evaluate as size_of
 from kernel_contracts.numerics.domains import FLOAT64, Domain
 from kernel_contracts.numerics.operators import operator
-from kernel_contracts.numerics.operators.base import EmulateContext
+from kernel_contracts.numerics.operators.base import EmulateContext, holds_all
 from kernel_contracts.numerics.program import Node, Program
 from kernel_contracts.numerics.rounding import round_to
 
 #: Attributes that hold sizes.
 _SIZES = ("size", "start", "stop", "step", "before", "after", "stride", "dilation", "correction")
+#: Where an operation of finite operands is infinite without any overflow: which operand, at which value.
+_POLES = {"div": (1, 0), "floordiv": (1, 0), "log": (0, 0), "log1p": (0, -1), "rsqrt": (0, 0), "pow": (0, 0)}
+#: Those whose infinity takes the sign of the zero, which a computed zero does not have for sure.
+_SIGNED = ("div", "floordiv", "rsqrt", "pow")
 #: Arrays up to this many elements are always examined for exactness; larger ones when a probe says so.
 _EXACT_LIMIT = 1 << 16
 
@@ -116,7 +120,7 @@ def evaluate(instance: Instance, domain: Domain = FLOAT64, nodes: Mapping[str, i
     return {name: found[i] for name, i in wanted.items()}
 
 
-def _convert_bound(context: BoundContext, x: Bounded, source: Format, target: Format) -> Bounded:
+def _convert_bound(context: BoundContext, x: Bounded, target: Format) -> Bounded:
     """The operand as the narrower arithmetic sees it: exact where representable, else one roundoff further."""
     center = FLOAT64.real(x.v)
     if x.exact and np.array_equal(round_to(center, target), center):
@@ -124,13 +128,39 @@ def _convert_bound(context: BoundContext, x: Bounded, source: Format, target: Fo
     return context.rounded(center, x.e, target, nonneg=x.nonneg)
 
 
+def _flushed_bound(x: Bounded, fmt: Format) -> Bounded:
+    """The operand where subnormal ones count as zero."""
+    center, e = FLOAT64.real(x.v), x.radius()
+    with np.errstate(invalid="ignore"):
+        moved = (np.abs(center) - e < fmt.least_normal) & ((center != 0) | (e > 0))
+    return Bounded(center, np.where(moved, e + fmt.least_normal, e), x.nonneg) if moved.any() else x
+
+
+def _settled(node: Node, program: Program, args: list[Bounded], result: Bounded) -> Bounded:
+    """Takes certainty from infinities that are none: an overflow of float64 itself, a pole at a zero of unknown sign."""
+    if np.isfinite(result.v).all():
+        return result
+    infinite, pole, doubtful = np.isinf(result.v), np.False_, np.False_
+    if node.op in _POLES:
+        operand, place = _POLES[node.op]
+        x = args[operand]
+        pole = (np.asarray(x.v) == place) & (x.radius() == 0)
+        if node.op in _SIGNED and program.nodes[node.args[operand]].args and not x.nonneg:
+            doubtful = infinite & pole
+    given = any((np.isinf(FLOAT64.real(a.v)) & np.isfinite(a.radius())).any() for a in args)
+    if node.format.name == FP64.name and not given:
+        doubtful = doubtful | (infinite & ~pole)
+    return replace(result, e=np.where(doubtful, np.inf, result.radius())) if doubtful.any() else result
+
+
 def needs_conversion(node: Node, program: Program, arg: int) -> bool:
+    """Whether an operand holds numbers that the arithmetic of `node` does not."""
     source = program.nodes[arg].type
     return (
         operator(node.op).computes
         and node.type.kind == "real"
-        and source.kind == "real"
-        and source.format.precision > node.format.precision
+        and source.kind != "bool"
+        and not holds_all(node.format, source.format)
     )
 
 
@@ -148,19 +178,28 @@ def bound(
         examine = instance.probe or x.size <= _EXACT_LIMIT
         if node.op == "constant" and node.format.name != FP64.name:
             held = round_to(x, node.format)
-            if np.isfinite(x) and held != x:
-                return Bounded(x, np.abs(x) * node.format.u, bool(x >= 0))
-        nonneg = bool(x.size and (x >= 0).all()) if examine else False
+            if held != x:  # an infinity the format lacks is unknown
+                known = np.isfinite(x)
+                return context.rounded(x, 0.0 if known else math.inf, node.format, nonneg=bool(known and x >= 0))
+        nonneg = bool(x.size and (x >= 0).all() and not np.signbit(x).any()) if examine else False
         return Bounded(x, 0.0, nonneg, quantum_of(x) if examine else None)
 
     def apply(node: Node, attrs: dict[str, Any], args: list[Bounded]) -> Bounded:
         for i, a in enumerate(node.args):
             if needs_conversion(node, program, a):
-                args[i] = _convert_bound(context, args[i], program.nodes[a].type.format, node.format)
-        return operator(node.op).bound(context, attrs, node.format, args)
+                args[i] = _convert_bound(context, args[i], node.format)
+            if context.flush and _flushes(node, program, a):
+                args[i] = _flushed_bound(args[i], node.format)
+        result = operator(node.op).bound(context, attrs, node.format, args)
+        return _settled(node, program, args, result) if node.type.kind == "real" and node.args else result
 
     found = dict(_walk(instance, set(wanted.values()), make_leaf, apply))
     return {name: found[i] for name, i in wanted.items()}
+
+
+def _flushes(node: Node, program: Program, arg: int) -> bool:
+    """Whether `node` computes with real operand `arg`, so that a subnormal one may count as zero."""
+    return operator(node.op).computes and node.type.kind == program.nodes[arg].type.kind == "real"
 
 
 def emulate(instance: Instance, context: EmulateContext) -> dict[str, Array]:
@@ -177,9 +216,15 @@ def emulate(instance: Instance, context: EmulateContext) -> dict[str, Array]:
         for i, a in enumerate(node.args):
             if needs_conversion(node, program, a):
                 args[i] = round_to(args[i], node.format)
+            if context.flush and _flushes(node, program, a):
+                args[i] = round_to(args[i], node.format, flush=True)
         if node.type.kind == "real":
             args = [a.astype(np.float64) if a.dtype.kind in "iu" and operator(node.op).computes else a for a in args]
-        return np.asarray(operator(node.op).run(context, attrs, node.format, args))
+        result = np.asarray(operator(node.op).run(context, attrs, node.format, args))
+        rounds = operator(node.op).computes or node.op in ("round", "cast")
+        if context.flush and rounds and node.type.kind == "real":
+            result = round_to(result, node.type.format, flush=True)
+        return result
 
     found = dict(_walk(instance, set(program.outputs.values()), make_leaf, apply))
     return {name: found[i] for name, i in program.outputs.items()}
@@ -198,10 +243,10 @@ def own_share(instance: Instance, context: BoundContext, u: float) -> float:
             continue
         ratio = 8 * u / node.format.u
         if operator(node.op).sums:
+            # all elements of the operand: never fewer than one result has terms
             shape = instance.program.nodes[node.args[0]].type.shape
-            n = max((size_of(d, sizes) for d in shape), default=1)
-            if n > 1:
-                gamma = context.gamma(context.depth(n) + 1, node.format)
-                ratio = max(ratio, n * u / gamma if 0 < gamma < math.inf else 0.0)
+            n = math.prod(size_of(d, sizes) for d in shape)
+            depth = context.depth(n) + 1
+            ratio = max(ratio, n * u / min(context.gamma(depth, node.format), depth * node.format.u))
         share = max(share, ratio)
     return share

@@ -71,10 +71,8 @@ def _in_order(x: Array, add: Add, order: Order) -> Array:
         return _fold(x[..., ::-1], add)
     if order.name == "pairwise":
         return _halve(x, add)
-    if order.name == "blocked":
-        return _fold(_chunks(x, order.size, add), add)
-    if order.name == "split":
-        return _fold(_chunks(x, -(-n // max(order.size, 1)), add), add)
+    if order.name in ("blocked", "split"):
+        return _fold(_chunks(x, chunk_length(n, order), add), add)
     if order.name == "lanes":
         return _halve(_lanes(x, order.size, add), add)
     if order.name == "shuffled":
@@ -82,6 +80,12 @@ def _in_order(x: Array, add: Add, order: Order) -> Array:
     if order.name == "tree":
         return _random_tree(x, add, np.random.default_rng(order.size))
     return _fold(x, add)
+
+
+def chunk_length(n: int, order: Order) -> int:
+    """Consecutive terms that blocked(b) and split(k) add up before anything else: b, or a k-th of all."""
+    size = max(order.size, 1)
+    return max(size if order.name == "blocked" else -(-n // size), 1)
 
 
 def _fold(x: Array, add: Add) -> Array:
@@ -102,7 +106,6 @@ def _halve(x: Array, add: Add) -> Array:
 
 
 def _chunks(x: Array, size: int, add: Add) -> Array:
-    size = max(size, 1)
     parts = [_fold(x[..., i : i + size], add) for i in range(0, x.shape[-1], size)]
     return np.stack(parts, axis=-1)
 
@@ -124,14 +127,44 @@ def _random_tree(x: Array, add: Add, rng: np.random.Generator) -> Array:
     return x[..., 0]
 
 
-def cumulative(x: Array, fmt: Format) -> Array:
-    """Running totals along the last axis, carried in `fmt`, in index order."""
-    if fmt.name == "fp32":
-        return np.asarray(np.add.accumulate(x.astype(np.float32), axis=-1, dtype=np.float32), dtype=np.float64)
-    if fmt.name == "fp64":
-        return np.add.accumulate(x, axis=-1)
-    out = np.empty_like(x)
-    add = adder(fmt)
-    for k in range(x.shape[-1]):
-        out[..., k] = x[..., k] if k == 0 else add(out[..., k - 1], x[..., k])
+def cumulative(x: Array, fmt: Format, order: Order | None = None) -> Array:
+    """Running totals along the last axis, carried in `fmt`.
+
+    In index order, except that `pairwise` doubles the reach of every total at each step and `blocked` and `split`
+    total their chunks first: the depth of each prefix is then the one that such a sum declares.
+    """
+    order = order or Order()
+    work = x.astype(np.float32) if fmt.name == "fp32" else np.asarray(x, dtype=np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if order.name == "pairwise":
+            out = _doubling(work, adder(fmt))
+        elif order.name in ("blocked", "split"):
+            out = _scan_chunks(work, chunk_length(x.shape[-1], order), adder(fmt))
+        else:
+            out = _scan(work, adder(fmt))
+    return np.asarray(out, dtype=np.float64)
+
+
+def _scan(x: Array, add: Add) -> Array:
+    if x.dtype == np.float32:
+        return np.asarray(np.add.accumulate(x, axis=-1, dtype=np.float32))
+    out = np.array(x)
+    for k in range(1, x.shape[-1]):
+        out[..., k] = add(out[..., k - 1], x[..., k])
+    return out
+
+
+def _doubling(x: Array, add: Add) -> Array:
+    out, reach = np.array(x), 1
+    while reach < x.shape[-1]:
+        out = np.concatenate([out[..., :reach], add(out[..., :-reach], out[..., reach:])], axis=-1)
+        reach *= 2
+    return out
+
+
+def _scan_chunks(x: Array, size: int, add: Add) -> Array:
+    out = np.array(x)
+    for start in range(0, x.shape[-1], size):
+        chunk = _scan(x[..., start : start + size], add)
+        out[..., start : start + size] = add(out[..., start - 1 : start], chunk) if start else chunk
     return out

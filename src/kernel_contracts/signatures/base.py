@@ -33,7 +33,9 @@ class Evidence:
 
     @property
     def passing(self) -> tuple[Observation, ...]:
-        return tuple(o for o in self.observations if o.outcome is Outcome.RETURNED and not o.violating and not o.skipped)
+        return tuple(
+            o for o in self.observations if o.outcome is Outcome.RETURNED and not o.violating and not o.skipped
+        )
 
     def families(self, observations: tuple[Observation, ...]) -> set[str]:
         """Family names without their arguments."""

@@ -13,7 +13,8 @@ def match(evidence: Evidence) -> str | None:
         return None
     breaks = [o.readings["offset"] for o in evidence.failing if "offset" in o.readings]
     where = f", from an offset of {min(breaks):.3g} times the spread" if breaks else ""
-    return f"wrong under {', '.join(sorted(failing))} only, by up to {max(o.ratio for o in evidence.failing):.3g} times the bound{where}"
+    worst = max(o.ratio for o in evidence.failing)
+    return f"wrong under {', '.join(sorted(failing))} only, by up to {worst:.3g} times the bound{where}"
 
 
 RULE = Rule("cancelled", "Digits lost to avoidable cancellation.", 58, match)

@@ -7,7 +7,9 @@ from kernel_contracts.signatures.base import Evidence, Rule
 
 def match(evidence: Evidence) -> str | None:
     readings = [o for o in evidence.failing if o.outputs and o.outputs[0].size > 1]
-    wide = [o for o in readings if o.readings.get("output_constant") == 1.0 and o.readings.get("oracle_constant") == 0.0]
+    wide = [
+        o for o in readings if o.readings.get("output_constant") == 1.0 and o.readings.get("oracle_constant") == 0.0
+    ]
     if not wide or len(wide) < len(readings):
         return None
     value = wide[0].outputs[0].worst

@@ -6,7 +6,11 @@ from kernel_contracts.signatures.base import Evidence, Rule
 
 
 def match(evidence: Evidence) -> str | None:
-    usual = [o for o in evidence.observations if o.case.shape_family.startswith(("ordinary", "square", "powers")) and not o.skipped]
+    usual = [
+        o
+        for o in evidence.observations
+        if o.case.shape_family.startswith(("ordinary", "square", "powers")) and not o.skipped
+    ]
     others = [o for o in evidence.observations if o not in usual and not o.skipped]
     if not usual or not others or any(o.violating for o in usual):
         return None

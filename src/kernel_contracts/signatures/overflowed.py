@@ -11,7 +11,9 @@ def match(evidence: Evidence) -> str | None:
         return None
     reading = next(r for o in bad for r in o.outputs if r.nonfinite)
     families = ", ".join(sorted({o.case.family for o in bad})[:4])
-    return f"{reading.nonfinite} of {reading.size} elements NaN or infinite where the answer is finite (under {families})"
+    return (
+        f"{reading.nonfinite} of {reading.size} elements NaN or infinite where the answer is finite (under {families})"
+    )
 
 
 RULE = Rule("overflowed", "NaN or infinity where a stable algorithm stays finite.", 30, match, always=True)

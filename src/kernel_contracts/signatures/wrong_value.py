@@ -10,7 +10,8 @@ def match(evidence: Evidence) -> str | None:
     reading = max(o.outputs, key=lambda r: r.ratio, default=None)
     if reading is None:
         return None
-    return f"{reading.exceeding} of {reading.size} elements of {reading.name} outside the bound, the worst by {reading.ratio:.3g} times"
+    share = f"{reading.exceeding} of {reading.size} elements of {reading.name} outside the bound"
+    return f"{share}, the worst by {reading.ratio:.3g} times"
 
 
 RULE = Rule("wrong_value", "Outside the tolerance, and nothing known explains it.", 99, match, always=True)

@@ -100,7 +100,9 @@ def once(name: str, program: Program, hook: Hook) -> Iterator[tuple[str, Program
         yield name, made
 
 
-def each(program: Program, indices: list[int], make: Callable[[int], Hook], say: Mapping[int, str]) -> Iterator[tuple[str, Program]]:
+def each(
+    program: Program, indices: list[int], make: Callable[[int], Hook], say: Mapping[int, str]
+) -> Iterator[tuple[str, Program]]:
     """One program for each place."""
     for i in indices:
         made = rewrite(program, make(i))

@@ -48,9 +48,13 @@ def _narrow(program: Program, arguments: tuple[Any, ...]) -> Iterator[tuple[str,
     places = [
         i
         for i, n in enumerate(program.nodes)
-        if n.args and n.type.kind == "real" and n.op not in ("round", "cast", "at_least")
-        and i not in last and n.type.format.precision > fmt.precision and _carries_data(program, i)
-    ]  # fmt: skip
+        if n.args
+        and n.type.kind == "real"
+        and n.op not in ("round", "cast", "at_least")
+        and i not in last
+        and n.type.format.precision > fmt.precision
+        and _carries_data(program, i)
+    ]
     carried = {a for n in program.nodes if n.op == "at_least" for a in n.args}
     places = [i for i in places if i not in carried]
 
@@ -85,7 +89,9 @@ def _unrounded(program: Program, arguments: tuple[Any, ...]) -> Iterator[tuple[s
 
         return hook
 
-    yield from each(program, places, make_hook, {i: f"rounding to {program.nodes[i].type.format} skipped" for i in places})
+    yield from each(
+        program, places, make_hook, {i: f"rounding to {program.nodes[i].type.format} skipped" for i in places}
+    )
 
 
 def _wider_output(program: Program, index: int) -> bool:
@@ -128,7 +134,11 @@ def _truncate(program: Program, arguments: tuple[Any, ...]) -> Iterator[tuple[st
     outputs = set(program.outputs.values())
 
     def hook(builder: Builder, index: int, node: Node, args: list[int]) -> int | None:
-        if index not in outputs or node.op != "round" or node.attrs["format"].precision >= node.attrs["source"].precision:
+        if (
+            index not in outputs
+            or node.op != "round"
+            or node.attrs["format"].precision >= node.attrs["source"].precision
+        ):
             return None
         return builder.op("round", args, {"format": node.attrs["format"], "mode": "truncate"})
 
@@ -151,11 +161,34 @@ def _lower_arithmetic(program: Program, arguments: tuple[Any, ...]) -> Iterator[
 
 
 MUTANTS = (
-    Mutant("accumulate", "sums kept in a narrower format", "accumulator_narrowed", _accumulate, True, (("fp16",), ("bf16",), ("acc14",))),
+    Mutant(
+        "accumulate",
+        "sums kept in a narrower format",
+        "accumulator_narrowed",
+        _accumulate,
+        True,
+        (("fp16",), ("bf16",), ("acc14",)),
+    ),
     Mutant("operands", "operands of sums rounded first", "operand_coerced", _operands, False, (("tf32",), ("bf16",))),
-    Mutant("narrow", "one intermediate held in a narrower format", "intermediate_narrowed", _narrow, False, (("bf16",),)),
+    Mutant(
+        "narrow", "one intermediate held in a narrower format", "intermediate_narrowed", _narrow, False, (("bf16",),)
+    ),
     Mutant("unrounded", "a mandated rounding skipped", "rounding_skipped", _unrounded),
-    Mutant("partial", "parts of a sum rounded before they are added", "partial_sums_narrowed", _partial, False, (("fp16", 4), ("bf16", 4))),
+    Mutant(
+        "partial",
+        "parts of a sum rounded before they are added",
+        "partial_sums_narrowed",
+        _partial,
+        False,
+        (("fp16", 4), ("bf16", 4)),
+    ),
     Mutant("truncate", "the result truncated instead of rounded", "rounding_truncated", _truncate, True),
-    Mutant("arithmetic", "all arithmetic in a narrower format", "arithmetic_narrowed", _lower_arithmetic, True, (("fp16",), ("bf16",))),
-)  # fmt: skip
+    Mutant(
+        "arithmetic",
+        "all arithmetic in a narrower format",
+        "arithmetic_narrowed",
+        _lower_arithmetic,
+        True,
+        (("fp16",), ("bf16",)),
+    ),
+)

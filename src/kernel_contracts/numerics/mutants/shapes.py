@@ -49,7 +49,10 @@ def _dropped_sums(program: Program, tile: int) -> Iterator[tuple[str, Program]]:
         else:
             left, right = node.attrs["spec"].replace(" ", "").split("->")[0].split(",")
             inner = [i for i in left if i in right and i not in node.attrs["spec"].split("->")[1]]
-            cut = [_cut(builder, args[0], left.index(inner[0]), tile), _cut(builder, args[1], right.index(inner[0]), tile)]
+            cut = [
+                _cut(builder, args[0], left.index(inner[0]), tile),
+                _cut(builder, args[1], right.index(inner[0]), tile),
+            ]
         return copy(builder, node, cut)
 
     made = rewrite(program, hook)
@@ -64,7 +67,9 @@ def _zero_tail(program: Program, output: int, axis: int, tile: int) -> Program |
         x = copy(builder, node, args)
         size = builder.type(x).shape[axis]
         missing = make("-", size, _whole(size, tile))
-        return builder.op("pad", [_cut(builder, x, axis, tile)], {"axis": axis, "before": 0, "after": missing, "value": 0.0})
+        return builder.op(
+            "pad", [_cut(builder, x, axis, tile)], {"axis": axis, "before": 0, "after": missing, "value": 0.0}
+        )
 
     return rewrite(program, hook)
 
@@ -92,7 +97,7 @@ def _padded(program: Program, name: str, tile: int) -> Program | None:
                     x = builder.op("pad", [x], pad)
             return x if name in node.type.shape else None
         attrs = {k: _substitute(v, replaced) for k, v in node.attrs.items() if k != "source"}
-        if node.op in ("scalar", "constant") or not node.args and node.op == "size":
+        if node.op in ("scalar", "constant") or (not node.args and node.op == "size"):
             return builder.size(attrs["dim"]) if node.op == "size" else None
         x = builder.op(node.op, args, attrs)
         if index in program.outputs.values():

@@ -73,7 +73,9 @@ def _bias_after_activation(program: Program, arguments: tuple[Any, ...]) -> Iter
         (
             i
             for i, n in enumerate(program.nodes)
-            if n.op == "add" and any(adds_up(program.nodes[a].op) for a in n.args) and any(_is_input(program, a) for a in n.args)
+            if n.op == "add"
+            and any(adds_up(program.nodes[a].op) for a in n.args)
+            and any(_is_input(program, a) for a in n.args)
         ),
         None,
     )
@@ -123,7 +125,7 @@ def _drop_addend(program: Program, arguments: tuple[Any, ...]) -> Iterator[tuple
 
         return hook
 
-    yield from each(program, places, make, {i: "an added input left out" for i in places})
+    yield from each(program, places, make, dict.fromkeys(places, "an added input left out"))
 
 
 def _no_mask(program: Program, arguments: tuple[Any, ...]) -> Iterator[tuple[str, Program]]:

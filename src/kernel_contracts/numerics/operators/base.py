@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from kernel_contracts.errors import ArithmeticScopeError
-from kernel_contracts.formats import FP64, INT64, Format, wider
+from kernel_contracts.formats import FP32, FP64, INT64, Format, wider
 from kernel_contracts.numerics.bounded import Array, BoundContext, Bounded
 from kernel_contracts.numerics.dims import broadcast
 from kernel_contracts.numerics.domains import FLOAT64, Domain
 from kernel_contracts.numerics.program import Type
-from kernel_contracts.numerics.rounding import round_to
+from kernel_contracts.numerics.rounding import round_to, ulp_of
 from kernel_contracts.numerics.summation import Order
 
 Attrs = Mapping[str, Any]
@@ -44,8 +44,13 @@ class EmulateContext:
     def perturb(self, name: str, y: Array, fmt: Format, budget: float) -> Array:
         """`y` rounded to `fmt`, moved at random within what `budget` ulp leave."""
         if self.rng is not None and budget > 0.5:
-            # one ulp is at least 2^-p of the value; the last half ulp is spent on the rounding itself
-            y = y + y * self.rng.uniform(-1, 1, np.shape(y)) * (budget - 0.5) * fmt.u
+            # the last half ulp is spent on the rounding itself
+            # (and, in float64 itself, two ulp on what computing y costs); the sign and an exact zero are kept
+            room = max(budget - 0.5 - (2.0 if fmt.precision > 50 else 0.0), 0.0)
+            with np.errstate(invalid="ignore", over="ignore"):
+                moved = y + self.rng.uniform(-1, 1, np.shape(y)) * room * ulp_of(y, fmt)
+            moved = np.where(np.signbit(moved) == np.signbit(y), moved, np.copysign(0.0, y))
+            y = np.where(np.isfinite(y) & (y != 0), moved, y)
         return round_to(y, fmt)
 
 
@@ -72,7 +77,8 @@ class Operator:
         """The emulation; by default the exact result rounded once."""
         if self.emulate is not None:
             return self.emulate(context, attrs, fmt, args)
-        return as_held(self.value(FLOAT64, attrs, fmt, args), fmt)
+        result = self.value(FLOAT64, attrs, fmt, args)
+        return as_held(result, fmt) if self.computes else np.asarray(result)
 
 
 def as_held(x: Any, fmt: Format) -> Array:
@@ -97,14 +103,25 @@ def need_real(name: str, types: Sequence[Type]) -> None:
             raise ArithmeticScopeError(f"{name} needs numbers, not {t}")
 
 
+def holds_all(target: Format, source: Format) -> bool:
+    """Whether every number of `source` is one of `target`."""
+    return (
+        source.kind == "real"
+        and source.precision <= target.precision
+        and source.max_finite <= target.max_finite
+        and source.least_subnormal >= target.least_subnormal
+    )
+
+
 def held(types: Sequence[Type]) -> Format:
-    """The widest format among the operands: what an operation that computes nothing keeps."""
+    """The format that holds all operands of an operation that computes nothing: one of theirs, else fp32 or fp64."""
     reals = [t.format for t in types if t.kind == "real"]
     if not reals:
         return types[0].format if types else FP64
     out = reals[0]
     for f in reals[1:]:
-        out = wider(out, f)
+        choices = (wider(out, f), out, f, FP32, FP64)
+        out = next(c for c in choices if holds_all(c, out) and holds_all(c, f))
     return out
 
 

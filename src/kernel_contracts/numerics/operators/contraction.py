@@ -13,7 +13,7 @@ import numpy as np
 
 from kernel_contracts.errors import ArithmeticScopeError
 from kernel_contracts.formats import INT64, Format
-from kernel_contracts.numerics.bounded import Array, BoundContext, Bounded, clean
+from kernel_contracts.numerics.bounded import Array, BoundContext, Bounded, Radius, clean
 from kernel_contracts.numerics.dims import Dim, broadcast, equal, shape_text, text
 from kernel_contracts.numerics.domains import FLOAT64, Domain
 from kernel_contracts.numerics.operators.base import Attrs, EmulateContext, Operator, need_real
@@ -21,9 +21,11 @@ from kernel_contracts.numerics.operators.elementwise import integers
 from kernel_contracts.numerics.operators.reductions import largest_partial
 from kernel_contracts.numerics.program import Type
 from kernel_contracts.numerics.rounding import round_sum, round_to
-from kernel_contracts.numerics.summation import sum_terms
+from kernel_contracts.numerics.summation import Order, chunk_length, sum_terms
 
 _MAX_TERMS = 1 << 22
+#: Orders in which a running sum meets one product at a time; a tree of additions has none to fuse.
+_FUSABLE = ("sequential", "blocked", "split")
 
 
 def _matmul_infer(types: list[Type], attrs: dict[str, Any], fmt: Format) -> Type:
@@ -131,21 +133,21 @@ def contraction(name: str, infer: Any, value: Any) -> Operator:
         k = inner(attrs, a.v, b.v)
         times = lambda p, q: value(FLOAT64, attrs, fmt, [np.asarray(p), np.asarray(q)])  # noqa: E731
         size_a, size_b = np.abs(FLOAT64.real(a.v)), np.abs(FLOAT64.real(b.v))
-        if a.nonneg and a.exact and b.nonneg and b.exact:
-            total = v
-        elif a.exact and b.exact:
-            total = times(size_a, size_b)
-        else:
-            total = times(size_a + a.e, size_b + b.e)
-        exact = a.exact and b.exact and a.quantum is not None and b.quantum is not None
-        if exact:
-            quantum = (a.quantum or 0.0) * (b.quantum or 0.0)
-            largest = largest_partial(total, v)
-            if fmt.least_subnormal <= quantum and largest <= min(2.0**fmt.precision * quantum, fmt.max_finite):
-                return Bounded(v, 0.0, a.nonneg and b.nonneg, quantum)
-        carried = total - times(size_a, size_b) if not (a.exact and b.exact) else 0.0
-        e = total * context.gamma(context.depth(k) + 1, fmt) + (carried + k * context.tiny(fmt))
-        return clean(v, e, fmt, total, a.nonneg and b.nonneg)
+        nonneg = a.nonneg and b.nonneg
+        with np.errstate(invalid="ignore", over="ignore"):
+            large_a, large_b = size_a + a.e, size_b + b.e
+            total = v if nonneg and a.exact and b.exact else times(large_a, large_b)
+            if a.exact and b.exact and a.quantum is not None and b.quantum is not None:
+                quantum = a.quantum * b.quantum
+                if context.unrounded(quantum, largest_partial(total, v), fmt):
+                    return Bounded(v, 0.0, nonneg, quantum)
+            carried: Radius = 0.0 if a.exact else times(_spread(a), large_b)
+            carried = carried if b.exact else carried + times(size_a, _spread(b))
+            gamma = context.gamma(context.depth(k) + 1, fmt)
+            error = np.asarray(total * gamma)
+            # every product may underflow, and where subnormals are flushed every partial sum as well
+            error += k * (2 if context.flush else 1) * context.tiny(fmt) * (1 + min(gamma, 1.0))
+            return clean(v, carried, error, fmt, total * (1 + gamma) + carried, nonneg)
 
     def emulate(context: EmulateContext, attrs: Attrs, fmt: Format, args: list[Array]) -> Array:
         if integers(args):
@@ -162,11 +164,15 @@ def contraction(name: str, infer: Any, value: Any) -> Operator:
     return Operator(name, 2, infer, value, bound, emulate, sums=True)
 
 
+def _spread(x: Bounded) -> Array:
+    return np.array(x.radius())
+
+
 def _products(context: EmulateContext, fmt: Format, a: Array, b: Array) -> Array:
     """[..., m, k] times [..., k, n] with every product and addition rounded in the order asked for."""
     k = a.shape[-1]
-    if context.fma and k and fmt.precision <= 26:
-        return _fused(fmt, a, b)
+    if context.fma and k and fmt.precision <= 26 and context.order.name in _FUSABLE:
+        return _fused_in_parts(fmt, a, b, context.order)
     lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     out = np.empty((*lead, a.shape[-2], b.shape[-1]))
     turned = np.swapaxes(b, -1, -2)
@@ -176,6 +182,15 @@ def _products(context: EmulateContext, fmt: Format, a: Array, b: Array) -> Array
             terms = a[..., i : i + step, None, :] * turned[..., None, :, :]
             out[..., i : i + step, :] = sum_terms(round_to(terms, fmt), fmt, context.order)
     return out
+
+
+def _fused_in_parts(fmt: Format, a: Array, b: Array, order: Order) -> Array:
+    """Fused multiply-adds inside each part of the order, the parts' results added up one after another."""
+    k, size = a.shape[-1], a.shape[-1]
+    if order.name in ("blocked", "split"):
+        size = chunk_length(k, order)
+    parts = [_fused(fmt, a[..., i : i + size], b[..., i : i + size, :]) for i in range(0, k, size)]
+    return sum_terms(np.stack(parts, axis=-1), fmt, Order("sequential"))
 
 
 def _fused(fmt: Format, a: Array, b: Array) -> Array:

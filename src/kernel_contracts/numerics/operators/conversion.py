@@ -14,7 +14,7 @@ from kernel_contracts.errors import ArithmeticScopeError
 from kernel_contracts.formats import Format
 from kernel_contracts.numerics.bounded import Array, BoundContext, Bounded, clean, quantum_of
 from kernel_contracts.numerics.domains import FLOAT64, Domain
-from kernel_contracts.numerics.operators.base import Attrs, EmulateContext, Operator, need_real
+from kernel_contracts.numerics.operators.base import Attrs, EmulateContext, Operator, holds_all, need_real
 from kernel_contracts.numerics.program import Type
 from kernel_contracts.numerics.rounding import round_to, ulp_of
 
@@ -30,13 +30,7 @@ def _round_infer(types: list[Type], attrs: dict[str, Any], fmt: Format) -> Type:
 
 def held_already(attrs: Attrs) -> bool:
     """A computed value of this very format (or a narrower one) is what it is: rounding it again changes nothing."""
-    source, target = attrs["source"], attrs["format"]
-    return bool(
-        source.kind == "real"
-        and source.precision <= target.precision
-        and source.max_finite <= target.max_finite
-        and source.least_subnormal >= target.least_subnormal
-    )
+    return holds_all(attrs["format"], attrs["source"])
 
 
 def _round(domain: Domain, attrs: Attrs, fmt: Format, args: list[Any]) -> Any:
@@ -52,11 +46,13 @@ def _round_bound(context: BoundContext, attrs: Attrs, fmt: Format, args: list[Bo
     target: Format = attrs["format"]
     center = FLOAT64.real(x.v)
     v = round_to(center, target)
-    if x.exact:
+    if x.exact and not context.flush:
         return Bounded(v, 0.0, x.nonneg, quantum_of(v))
     with np.errstate(invalid="ignore", over="ignore"):
         e = np.maximum(round_to(center + x.e, target) - v, v - round_to(center - x.e, target))
-    return clean(v, e, target, np.abs(center) + x.radius(), x.nonneg)
+        e = np.where(np.isinf(center) & np.isfinite(x.radius()), 0.0, e)
+        flushed = context.tiny(target) if context.flush else 0.0
+        return clean(v, e, flushed, target, np.abs(center) + x.radius(), x.nonneg)
 
 
 def _round_emulate(context: EmulateContext, attrs: Attrs, fmt: Format, args: list[Array]) -> Array:
@@ -126,8 +122,13 @@ def _cast_bound(context: BoundContext, attrs: Attrs, fmt: Format, args: list[Bou
         return x
     if args[0].exact:
         return Bounded(v)
-    ends = [np.asarray(_cast(FLOAT64, attrs, fmt, [args[0].v + s * args[0].radius()])) for s in (-1, 1)]
-    return Bounded(v, np.where((ends[0] == v) & (ends[1] == v), 0.0, np.inf))
+    with np.errstate(invalid="ignore", over="ignore"):
+        low, high = args[0].v - args[0].radius(), args[0].v + args[0].radius()
+    if target.kind == "bool":
+        sure = (args[0].radius() == 0) | (low > 0) | (high < 0)
+    else:
+        sure = (np.trunc(low) == np.trunc(high)) & np.isfinite(args[0].radius())
+    return Bounded(v, np.where(sure, 0.0, np.inf))
 
 
 def _cast_emulate(context: EmulateContext, attrs: Attrs, fmt: Format, args: list[Array]) -> Array:

@@ -18,6 +18,9 @@ from kernel_contracts.numerics.operators.base import (
 )
 from kernel_contracts.numerics.program import Type
 
+#: Relative error of a difference of two function values computed in float64: a few ulp of either.
+OWN = 8 * FLOAT64.u
+
 
 def _infer(types: list[Type], attrs: dict[str, Any], fmt: Format) -> Type:
     return arithmetic_type(types, fmt)
@@ -131,22 +134,40 @@ def _floor_div(domain: Domain, attrs: Attrs, fmt: Format, args: list[Any]) -> An
 
 def _modulo(domain: Domain, attrs: Attrs, fmt: Format, args: list[Any]) -> Any:
     if integers(args):
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
             return args[0] % args[1]
-    return domain.real(args[0]) - _floor_div(domain, attrs, fmt, args) * domain.real(args[1])
+    return domain.remainder(args[0], args[1])
+
+
+def _quotient(value: Any) -> Any:
+    """A bound for floor division and remainder: the exact result rounded once, unknown on uncertain operands."""
+
+    def bound(context: BoundContext, attrs: Attrs, fmt: Format, args: list[Bounded]) -> Bounded:
+        v = value(FLOAT64, attrs, fmt, [a.v for a in args])
+        if v.dtype.kind in "iu":
+            return unknown(args, v)
+        known = sum((a.radius() for a in args), np.zeros(np.shape(v))) == 0
+        grid = _grid(*args, "add") if value is _modulo else 1.0
+        whole = context.rounded(v, 0.0, fmt, quantum=grid if known.all() else None)
+        return whole if known.all() else Bounded(v, np.where(known, whole.radius(), np.inf))
+
+    return bound
 
 
 def _stepped(value: Any) -> Any:
-    """A bound for a discontinuous function: exact on exact operands, otherwise one step either way."""
+    """A bound for a step function of one operand: exact on exact ones, otherwise the steps that the radius reaches."""
 
     def bound(context: BoundContext, attrs: Attrs, fmt: Format, args: list[Bounded]) -> Bounded:
         v = value(FLOAT64, attrs, fmt, [a.v for a in args])
         if v.dtype.kind in "iu" or all(a.exact for a in args):
-            return unknown(args, v) if v.dtype.kind in "iu" else Bounded(v, 0.0)
-        high = value(FLOAT64, attrs, fmt, [a.v + a.e for a in args])
-        low = value(FLOAT64, attrs, fmt, [a.v - a.e for a in args])
-        e = np.maximum(np.abs(high - v), np.abs(v - low)) if len(args) == 1 else np.full(np.shape(v), np.inf)
-        return clean(v, e, None, np.abs(v))
+            return unknown(args, v) if v.dtype.kind in "iu" else Bounded(v, 0.0, quantum=1.0)
+        with np.errstate(invalid="ignore", over="ignore"):
+            high = value(FLOAT64, attrs, fmt, [a.v + a.e for a in args])
+            low = value(FLOAT64, attrs, fmt, [a.v - a.e for a in args])
+            e = np.maximum(np.abs(high - v), np.abs(v - low))
+            # an infinity is a fixed point; an unknown operand may be NaN
+            e = np.where(np.isfinite(args[0].radius()), np.where(np.isnan(e), 0.0, e), np.inf)
+        return clean(v, e, 0.0, None, np.abs(v))
 
     return bound
 
@@ -199,7 +220,7 @@ def function(name: str, *, nonneg: bool = False, domain_low: float = -np.inf, li
         if x.exact:
             e: Radius = 0.0
         elif lipschitz is not None:
-            e = np.minimum(np.asarray(x.e) * lipschitz, 2.0)
+            e = np.where(np.isinf(x.e), np.inf, np.minimum(np.asarray(x.e) * lipschitz, 2.0))
         else:
             center = FLOAT64.real(x.v)
             with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -207,8 +228,9 @@ def function(name: str, *, nonneg: bool = False, domain_low: float = -np.inf, li
                 if np.isfinite(domain_low):
                     low = np.where((low < domain_low) & (x.nonneg or np.asarray(x.e) == 0), domain_low, low)
                 images = [FLOAT64.call(name, center + x.e), FLOAT64.call(name, low)]
-                e = np.maximum(np.abs(images[0] - v), np.abs(v - images[1]))
-                e = np.where(np.asarray(x.e) == 0, 0.0, e)
+                e = np.maximum(np.abs(images[0] - v), np.abs(v - images[1])) + np.abs(v) * OWN
+                # an unknown operand may be NaN: its image is unknown, however narrow the range of the function
+                e = np.where(np.asarray(x.e) == 0, 0.0, np.where(np.isinf(x.e), np.inf, e))
         return context.rounded(v, e, fmt, ulps=context.ulps.get(name, 0.5), nonneg=nonneg)
 
     def emulate(context: EmulateContext, attrs: Attrs, fmt: Format, args: list[Array]) -> Array:
@@ -232,10 +254,12 @@ def _pow_bound(context: BoundContext, attrs: Attrs, fmt: Format, args: list[Boun
         base, power = FLOAT64.real(x.v), FLOAT64.real(y.v)
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             corners = [FLOAT64.power(base + s * x.e, power + t * y.e) for s in (-1, 1) for t in (-1, 1)]
-            spread = np.max(np.abs(np.stack(np.broadcast_arrays(*corners)) - v), axis=0)
+            spread = np.max(np.abs(np.stack(np.broadcast_arrays(*corners)) - v), axis=0) + np.abs(v) * OWN
             # a sign change inside the interval makes corners meaningless
             e = np.where(np.abs(base) > x.e, spread, np.inf)
-    even = bool(y.exact and np.all(np.asarray(y.v) % 2 == 0))
+            e = np.where((np.asarray(x.e) == 0) & (np.asarray(y.e) == 0), 0.0, e)
+    with np.errstate(invalid="ignore"):
+        even = bool(y.exact and np.all(np.asarray(y.v) % 2 == 0))
     return context.rounded(v, e, fmt, ulps=context.ulps.get("pow", 0.5), nonneg=x.nonneg or even)
 
 
@@ -256,8 +280,8 @@ OPERATORS = (
     Operator("sub", 2, _infer, _sum_value(-1), _sum_bound(-1)),
     Operator("mul", 2, _infer, _mul_value, _mul_bound),
     Operator("div", 2, _infer_real, _div_value, _div_bound, _div_emulate),
-    Operator("floordiv", 2, _infer, _floor_div, _stepped(_floor_div)),
-    Operator("mod", 2, _infer, _modulo, _stepped(_modulo)),
+    Operator("floordiv", 2, _infer, _floor_div, _quotient(_floor_div)),
+    Operator("mod", 2, _infer, _modulo, _quotient(_modulo)),
     Operator("pow", 2, _infer_real, _pow_value, _pow_bound, _pow_emulate),
     Operator("neg", 1, _keep_type, _neg, _keep(_neg, False), computes=False),
     Operator("abs", 1, _keep_type, _abs, _keep(_abs, True), computes=False),

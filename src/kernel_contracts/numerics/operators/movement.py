@@ -14,6 +14,7 @@ from kernel_contracts.numerics.dims import Dim, broadcast, equal, make, product,
 from kernel_contracts.numerics.domains import Domain
 from kernel_contracts.numerics.operators.base import Attrs, EmulateContext, Infer, Operator, axis_index, held
 from kernel_contracts.numerics.program import Type
+from kernel_contracts.numerics.rounding import round_to
 
 Move = Callable[[Attrs, list[Any]], Any]
 
@@ -107,6 +108,8 @@ def _slice(attrs: Attrs, args: list[Any]) -> Any:
 
 def _pad_infer(types: list[Type], attrs: dict[str, Any], fmt: Format) -> Type:
     axis = attrs["axis"] = axis_index(types[0].rank, attrs["axis"])
+    if types[0].kind == "real":  # the new elements lie in an array of this format
+        attrs["value"] = float(round_to(attrs["value"], types[0].format))
     size = make("+", make("+", types[0].shape[axis], attrs["before"]), attrs["after"])
     return Type(types[0].format, tuple(size if i == axis else d for i, d in enumerate(types[0].shape)))
 
@@ -246,6 +249,8 @@ OPERATORS = (
     movement("take_along", 2, _take_infer, _take, indices=1),
     movement("scatter", 3, _scatter_infer, _scatter, indices=1),
     movement("iota", 0, _iota_infer, lambda at, a: np.arange(at["size"], dtype=np.int64)),
-    movement("one_hot", 1, _one_hot_infer, lambda at, a: (a[0][..., None] == np.arange(at["size"])).astype(np.int64)),
+    movement(
+        "one_hot", 1, _one_hot_infer, lambda at, a: (a[0][..., None] == np.arange(at["size"])).astype(np.int64), indices=1
+    ),
     movement("full", 1, _full_infer, _to_shape),
 )

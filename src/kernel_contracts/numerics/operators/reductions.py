@@ -7,6 +7,7 @@ section 4.2), and for the variance the larger of the two-pass and the updating (
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -74,13 +75,16 @@ def summed(
     context: BoundContext, fmt: Format, v: Array, total: Array, carried: Radius, n: int, x: Bounded, terms: Array
 ) -> Bounded:
     """A sum of n terms whose magnitudes add up to `total`, done in `fmt` in the declared order."""
-    if x.exact and x.quantum is not None and x.quantum >= fmt.least_subnormal:
-        largest = largest_partial(total, v)
-        if largest <= 2.0**fmt.precision * x.quantum and largest <= fmt.max_finite:
-            return Bounded(v, 0.0, x.nonneg, x.quantum)
-    with np.errstate(invalid="ignore"):
-        e = carried + context.gamma(context.depth(n), fmt) * total + n * (context.tiny(fmt) if context.flush else 0)
-    return clean(v, e, fmt, total + (0 if x.exact else carried), x.nonneg)
+    if x.exact and context.unrounded(x.quantum, largest_partial(total, v), fmt):
+        return Bounded(v, 0.0, x.nonneg, x.quantum)
+    with np.errstate(invalid="ignore", over="ignore"):
+        error = context.gamma(context.depth(n), fmt) * total + flushed_sums(context, n, fmt)
+        return clean(v, carried, error, fmt, total + error, x.nonneg)
+
+
+def flushed_sums(context: BoundContext, n: int, fmt: Format) -> float:
+    """What flushing subnormal partial sums of n terms can lose; without it, sums underflow exactly."""
+    return 2 * n * context.tiny(fmt) if context.flush else 0.0
 
 
 def _sum_emulate(context: EmulateContext, attrs: Attrs, fmt: Format, args: list[Array]) -> Array:
@@ -95,7 +99,7 @@ def _sum_emulate(context: EmulateContext, attrs: Attrs, fmt: Format, args: list[
 
 def _mean(domain: Domain, attrs: Attrs, fmt: Format, args: list[Any]) -> Any:
     n = count(np.asarray(args[0]), attrs)
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         return _sum(domain, attrs, fmt, [domain.real(args[0])]) / domain.real(np.float64(n))
 
 
@@ -107,9 +111,11 @@ def _mean_bound(context: BoundContext, attrs: Attrs, fmt: Format, args: list[Bou
         v = total.v / np.float64(n)
         power = n > 0 and n & (n - 1) == 0
         quantum = total.quantum / n if total.exact and power and total.quantum is not None else None
-        # dividing by the count, or multiplying with its rounded reciprocal: two roundoffs at most
+        # dividing by the count or multiplying with its reciprocal: two roundoffs, a third where the count is rounded
+        held = n <= 2.0**fmt.precision
+        ulps = 0.5 if power and held else context.gamma(2 if held else 3, fmt) / (2 * fmt.u)
         return context.rounded(
-            v, 0.0 if total.exact else total.e / n, fmt, ulps=0.5 if power else 1.0, quantum=quantum, nonneg=x.nonneg
+            v, 0.0 if total.exact else total.e / n, fmt, ulps=ulps, quantum=quantum, nonneg=x.nonneg
         )
 
 
@@ -117,12 +123,14 @@ def _mean_emulate(context: EmulateContext, attrs: Attrs, fmt: Format, args: list
     n = count(args[0], attrs)
     total = _sum_emulate(context, attrs, fmt, [np.asarray(args[0], dtype=np.float64)])
     with np.errstate(invalid="ignore", divide="ignore"):
-        return round_to(total / round_to(np.float64(n), fmt), fmt)
+        held = round_to(np.float64(n), fmt)
+        return round_to(total / (held if np.isfinite(held) else np.float64(n)), fmt)
 
 
 def _prod(domain: Domain, attrs: Attrs, fmt: Format, args: list[Any]) -> Any:
     x = args[0] if integers(args) else domain.real(args[0])
-    return np.asarray(np.multiply.reduce(x, axis=attrs["axis"], keepdims=attrs["keep"]))
+    with np.errstate(invalid="ignore", over="ignore", under="ignore"):
+        return np.asarray(np.multiply.reduce(x, axis=attrs["axis"], keepdims=attrs["keep"]))
 
 
 def _prod_bound(context: BoundContext, attrs: Attrs, fmt: Format, args: list[Bounded]) -> Bounded:
@@ -132,14 +140,18 @@ def _prod_bound(context: BoundContext, attrs: Attrs, fmt: Format, args: list[Bou
         return Bounded(v)
     how = {"axis": attrs["axis"], "keepdims": attrs["keep"]}
     n = count(x.v, attrs)
-    with np.errstate(invalid="ignore", over="ignore"):
-        magnitude = np.prod(np.abs(x.v) + x.e, **how)
-        # an underflow of a partial product is blown up by the factors still to come
-        rest = np.prod(np.maximum(np.abs(x.v) + x.e, 1.0), **how)
-        e = magnitude - np.abs(v) if not x.exact else 0.0
-        e = e + context.gamma(n, fmt) * magnitude + n * context.tiny(fmt) * rest
-        top = np.where(rest >= fmt.overflow_threshold, rest, magnitude)
-    return clean(v, e, fmt, np.where(v == 0, magnitude, top), x.nonneg)
+    with np.errstate(invalid="ignore", over="ignore", under="ignore"):
+        size = np.abs(x.v) + x.e
+        magnitude = np.prod(size, **how)
+        # an underflow of a partial product is blown up by the factors still to come, an overflow outlasts them
+        rest = np.prod(np.maximum(size, 1.0), **how)
+        gamma = context.gamma(n, fmt)
+        # the difference of two products is itself computed: a roundoff of float64 for each factor of both
+        carried: Radius = 0.0 if x.exact else magnitude - np.abs(v) + magnitude * (2 * n * FLOAT64.u)
+        error = gamma * magnitude + n * context.tiny(fmt) * rest * (1 + min(gamma, 1.0))
+        out = clean(v, carried, error, fmt, rest * (1 + gamma), x.nonneg)
+        # an infinite float64 product of finite factors only says that some order overflows
+        return replace(out, e=np.where(np.isinf(rest) & np.isfinite(size).all(**how), np.inf, out.e))
 
 
 def _prod_emulate(context: EmulateContext, attrs: Attrs, fmt: Format, args: list[Array]) -> Array:
@@ -156,7 +168,7 @@ def _var(domain: Domain, attrs: Attrs, fmt: Format, args: list[Any]) -> Any:
     x = domain.real(args[0])
     n = count(x, attrs)
     how = {"axis": attrs["axis"], "keep": True}
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         d = x - _mean(domain, how, fmt, [x])
         d = d - _mean(domain, how, fmt, [d])
         total = _sum(domain, attrs, fmt, [d * d])
@@ -180,16 +192,19 @@ def _var_bound(context: BoundContext, attrs: Attrs, fmt: Format, args: list[Boun
         gamma = context.gamma(context.depth(n) + 5, fmt)
         scale = n / (n - attrs["correction"]) if n > attrs["correction"] else math.inf
         size = np.mean(np.abs(center) + radius, **how)
-        delta = gamma * size
+        delta = gamma * size + 2 * context.tiny(fmt)
         deviation = np.abs(center - np.mean(center, axis=attrs["axis"], keepdims=True))
         moved = np.mean(2 * deviation * (radius + np.mean(radius, axis=attrs["axis"], keepdims=True)), **how)
         moved = moved + np.mean((radius + np.mean(radius, axis=attrs["axis"], keepdims=True)) ** 2, **how)
         spread = (v / scale if scale < math.inf else v) + moved
         root = np.sqrt(np.maximum(spread, 0.0))
         square = np.mean((np.abs(center) + radius) ** 2, **how)
-        e = scale * (moved + delta**2 + gamma * (spread + 2 * delta * root + delta**2 + np.sqrt(square) * root))
-        e = e + context.gamma(2, fmt) * v + 4 * context.tiny(fmt) * (1 + size)
-        return clean(v, np.asarray(e), fmt, np.asarray(square * scale * n), True)
+        error = scale * (delta**2 + gamma * (spread + 2 * delta * root + delta**2 + np.sqrt(square) * root))
+        error = error + context.gamma(2, fmt) * v
+        # each square may underflow, each sum too where subnormals are flushed, and the division at the end
+        error = error + (4 * scale * (1 + min(gamma, 1.0)) + 4) * context.tiny(fmt) * (1 + size)
+        largest = np.maximum(square + delta**2, size) * max(n, 1) * (1 + gamma) + error
+        return clean(v, scale * moved, error, fmt, np.asarray(largest * max(scale, 1.0)), True)
 
 
 def _var_emulate(context: EmulateContext, attrs: Attrs, fmt: Format, args: list[Array]) -> Array:
@@ -212,7 +227,8 @@ def _cumsum_infer(types: list[Type], attrs: dict[str, Any], fmt: Format) -> Type
 
 def _cumsum(domain: Domain, attrs: Attrs, fmt: Format, args: list[Any]) -> Any:
     x = args[0] if integers(args) else domain.real(args[0])
-    return np.asarray(np.add.accumulate(x, axis=attrs["axis"][0])) if x.size else x
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.asarray(np.add.accumulate(x, axis=attrs["axis"][0])) if x.size else x
 
 
 def _cumsum_bound(context: BoundContext, attrs: Attrs, fmt: Format, args: list[Bounded]) -> Bounded:
@@ -225,17 +241,16 @@ def _cumsum_bound(context: BoundContext, attrs: Attrs, fmt: Format, args: list[B
         carried: Radius = 0.0 if x.exact else np.add.accumulate(x.radius(), axis=axis)
         total = np.add.accumulate(np.abs(x.v), axis=axis) + carried
         n = v.shape[axis]
-        if x.exact and x.quantum is not None and x.quantum >= fmt.least_subnormal:
-            largest = float(np.max(total, initial=0.0))
-            if largest <= 2.0**fmt.precision * x.quantum and largest <= fmt.max_finite:
-                return Bounded(v, 0.0, x.nonneg, x.quantum)
+        if x.exact and context.unrounded(x.quantum, float(np.max(total, initial=0.0)), fmt):
+            return Bounded(v, 0.0, x.nonneg, x.quantum)
         # a parallel scan may pass through up to 2 log n more additions than the prefix has terms
         extra = 2 * math.ceil(math.log2(n)) if n > 1 else 0
-        steps = np.array([context.gamma(context.depth(k + 1) + extra, fmt) for k in range(n)])
+        # chunks are those of the whole axis, so a short prefix may be as deep as it has terms
+        steps = np.array([context.gamma(min(k, context.depth(n)) + extra, fmt) for k in range(n)])
         shape = [1] * v.ndim
         shape[axis] = n
-        e = carried + steps.reshape(shape) * total
-    return clean(v, e, fmt, total, x.nonneg)
+        error = steps.reshape(shape) * total + flushed_sums(context, n, fmt)
+        return clean(v, carried, error, fmt, total + error, x.nonneg)
 
 
 def _cumsum_emulate(context: EmulateContext, attrs: Attrs, fmt: Format, args: list[Array]) -> Array:
@@ -243,7 +258,7 @@ def _cumsum_emulate(context: EmulateContext, attrs: Attrs, fmt: Format, args: li
     if x.dtype.kind in "iu" or x.size == 0:
         return np.asarray(_cumsum(FLOAT64, attrs, fmt, [x]))
     moved = round_to(np.moveaxis(x, attrs["axis"][0], -1), fmt)
-    return np.moveaxis(cumulative(moved, fmt), -1, attrs["axis"][0])
+    return np.moveaxis(cumulative(moved, fmt, context.order), -1, attrs["axis"][0])
 
 
 def truth(name: str) -> Operator:

@@ -8,7 +8,7 @@ import numpy as np
 
 from kernel_contracts.errors import ArithmeticScopeError
 from kernel_contracts.formats import BOOL, INT64, Format
-from kernel_contracts.numerics.bounded import Array, BoundContext, Bounded, clean
+from kernel_contracts.numerics.bounded import Array, BoundContext, Bounded
 from kernel_contracts.numerics.dims import Dim, broadcast
 from kernel_contracts.numerics.domains import FLOAT64, Domain
 from kernel_contracts.numerics.operators.base import Attrs, Operator, axis_index, held
@@ -28,9 +28,9 @@ def comparison(name: str, symbol: str) -> Operator:
         v = value(FLOAT64, attrs, fmt, [a.v, b.v])
         if a.exact and b.exact:
             return Bounded(v)
-        with np.errstate(invalid="ignore"):
-            close = np.abs(np.asarray(a.v, dtype=np.float64) - b.v) <= a.radius() + b.radius()
-        close &= (a.radius() + b.radius()) > 0
+        with np.errstate(invalid="ignore", over="ignore"):
+            room = a.radius() + b.radius()
+            close = (np.abs(np.asarray(a.v, dtype=np.float64) - b.v) <= room) & (room > 0) | np.isinf(room)
         return Bounded(v, np.where(close, np.inf, 0.0))
 
     return Operator(name, 2, infer, value, bound, computes=False)
@@ -78,10 +78,12 @@ def _where_bound(context: BoundContext, attrs: Attrs, fmt: Format, args: list[Bo
     if c.exact and a.exact and b.exact:
         return Bounded(v, 0.0, a.nonneg and b.nonneg, quantum)
     e = np.where(c.v, a.radius(), b.radius())
-    with np.errstate(invalid="ignore"):
-        either = np.maximum(a.radius(), b.radius()) + np.abs(np.asarray(a.v, dtype=np.float64) - b.v)
+    with np.errstate(invalid="ignore", over="ignore"):
+        apart = np.where(np.asarray(a.v) == b.v, 0.0, np.abs(np.asarray(a.v, dtype=np.float64) - b.v))
+        either = np.maximum(a.radius(), b.radius()) + apart
     e = np.where(np.broadcast_to(c.radius(), e.shape) > 0, either, e)
-    return clean(v, e, None, np.abs(np.asarray(v, dtype=np.float64)), a.nonneg and b.nonneg)
+    # not `clean`: an infinity that another execution may not choose is not certain
+    return Bounded(v, np.where(np.isnan(e), np.inf, e), a.nonneg and b.nonneg)
 
 
 def _pick_infer(types: list[Type], attrs: dict[str, Any], fmt: Format) -> Type:
@@ -105,9 +107,10 @@ def pick(name: str, larger: bool) -> Operator:
             return Bounded(v, 0.0, nonneg or bool(larger and _never_negative(args)), quantum)
         # the loser does not matter where the intervals are apart
         winner = np.where(v == a.v, a.radius(), b.radius())
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             apart = np.abs(np.asarray(a.v, dtype=np.float64) - b.v) > a.radius() + b.radius()
-        return Bounded(v, np.where(apart, winner, np.maximum(a.radius(), b.radius())), nonneg or _never_negative(args))
+        e = np.where(apart, winner, np.maximum(a.radius(), b.radius()))
+        return Bounded(v, e, nonneg or (larger and _never_negative(args)))
 
     return Operator(name, 2, _pick_infer, value, bound, computes=False)
 
@@ -165,8 +168,11 @@ def arg_extreme(name: str, larger: bool) -> Operator:
         if x.exact:
             return Bounded(v)
         sign = 1.0 if larger else -1.0
-        low = np.max(sign * x.v - x.radius(), axis=axis, keepdims=True)
-        contender = sign * x.v + x.radius() >= low
+        unknown = np.isinf(x.radius()) | np.isnan(x.v)
+        with np.errstate(invalid="ignore", over="ignore"):
+            least = np.where(unknown, -np.inf, sign * x.v - x.radius())
+            low = np.max(least, axis=axis, keepdims=True)
+            contender = unknown | (sign * x.v + x.radius() >= low)
         unsure = np.sum(contender, axis=axis, keepdims=keep) > 1
 
         def admissible(answer: Array) -> Array:

@@ -62,9 +62,10 @@ def softmax(x: Tensor) -> Tensor:
 
 
 def log_softmax(x: Tensor) -> Tensor:
+    """Widened: on a processor the fp16 and bf16 kernels round the logarithm of the sum to the format of the input."""
     from torch.nn import functional
 
-    return functional.log_softmax(x, dim=-1)
+    return functional.log_softmax(_wide(x), dim=-1).to(x.dtype)
 
 
 def logsumexp(x: Tensor) -> Tensor:

@@ -1,0 +1,64 @@
+# One way to work, for people and for CI alike. `make demo` and `make test` set up everything they need in .venv.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-warn-script-location
+CODE   := src tests scripts benchmarks examples
+# An active environment or a PYTHONPATH of the caller must not leak into ours.
+unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format pytest soundness bench docs clean
+
+help: ## List what make can do.
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
+
+demo: $(VENV)/demo.stamp ## Check three kernels; the third one is wrong on purpose.
+	@KC=$(BIN)/kc bash scripts/demo.sh
+
+test: lint pytest ## Check style and types, then run the tests.
+
+lint: $(VENV)/test.stamp ## Check style and types.
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+pytest: $(VENV)/test.stamp ## Run the tests.
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+format: $(VENV)/test.stamp ## Put the code and the contracts into their one form.
+	$(BIN)/ruff check --fix-only
+	$(BIN)/ruff format
+	$(BIN)/kc fmt src/kernel_contracts/contracts/library/*.kc
+
+soundness: $(VENV)/test.stamp ## Compare ten thousand derived bounds with conforming executions.
+	$(BIN)/python benchmarks/soundness.py
+
+bench: $(VENV)/test.stamp ## Measure what a bound costs, and the table beside assert_close.
+	$(BIN)/python benchmarks/bound_cost.py
+	$(BIN)/python benchmarks/assert_close_table.py
+
+docs: $(VENV)/test.stamp ## Write the generated reference pages again.
+	$(BIN)/python scripts/generate_docs.py
+
+clean: ## Remove the environment and every cache.
+	rm -rf $(VENV) build dist .kc .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info
+	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A stamp is newer than pyproject.toml when the environment fits it.
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; say make PYTHON=python3.12")'
+	@echo "Making an environment in $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/demo.stamp: pyproject.toml | $(BIN)/python
+	@echo "Installing kernel_contracts (under a minute)"
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/test.stamp: pyproject.toml | $(BIN)/python
+	@echo "Installing kernel_contracts and what its tests need, PyTorch among it (a few minutes, once)"
+	@$(PIP) --editable '.[test]'
+	@touch $@ $(VENV)/demo.stamp

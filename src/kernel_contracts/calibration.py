@@ -1,0 +1,221 @@
+"""Whether a contract separates: its good kernel conforms, its silently bad one violates, its baseline fails visibly.
+
+Each state runs through the same measurement as a kernel under test. The bad state must pass an ordinary functional
+test, else it anchors nothing. The mutation score is killed / valid over every mutant of the contract's class; a mutant
+that gives the same bits as the original on every planned case is no mutant and does not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from kernel_contracts.classes import classes
+from kernel_contracts.classes.judging import fails
+from kernel_contracts.contracts.evidence import Case, Verdict
+from kernel_contracts.contracts.model import Bound, Contract
+from kernel_contracts.contracts.values import constant
+from kernel_contracts.errors import UsageError
+from kernel_contracts.language import syntax
+from kernel_contracts.language.diagnostics import did_you_mean
+from kernel_contracts.measurement.cases import plan_cases
+from kernel_contracts.measurement.emulated import Callee, Emulated, Fixed, When
+from kernel_contracts.measurement.functional import passes
+from kernel_contracts.measurement.process import Kernel
+from kernel_contracts.measurement.session import Session
+from kernel_contracts.numerics.interpret import Instance, emulate
+from kernel_contracts.numerics.mutants import mutants
+from kernel_contracts.numerics.operators.base import EmulateContext
+from kernel_contracts.numerics.program import Program
+from kernel_contracts.oracles import ladder
+
+Watch = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """One of the three states, measured."""
+
+    state: str
+    kernel: str
+    verdict: Verdict
+    signature: str
+    ratio: float
+    silent: bool
+    """Passes the ordinary functional test."""
+    ok: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MutantResult:
+    """One mutant: killed, surviving, or no mutant at all."""
+
+    name: str
+    where: str
+    outcome: str
+    """killed, survived, equivalent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What calibration found for one contract and one choice of dtypes."""
+
+    contract: Contract
+    bound: Bound
+    states: tuple[State, ...]
+    mutants: tuple[MutantResult, ...]
+
+    @property
+    def killed(self) -> int:
+        return sum(m.outcome == "killed" for m in self.mutants)
+
+    @property
+    def valid(self) -> int:
+        return sum(m.outcome != "equivalent" for m in self.mutants)
+
+    @property
+    def survivors(self) -> tuple[MutantResult, ...]:
+        return tuple(m for m in self.mutants if m.outcome == "survived")
+
+    @property
+    def separates(self) -> bool:
+        """All three states are there and each does what it must."""
+        present = {s.state for s in self.states}
+        return present == {"good", "bad", "baseline"} and all(s.ok for s in self.states)
+
+
+def calibrate(
+    contract: Contract, bound: Bound, *, seed: int, score: bool = True, watch: Watch | None = None
+) -> Calibration:
+    """Measures the three states of a contract and, with `score`, every mutant of its class."""
+    say = watch or (lambda _: None)
+    klass = classes()[contract.class_id]
+    cases = plan_cases(contract, bound, klass.plan(contract, bound), seed=seed)
+    states: list[State] = []
+    for entry in contract.calibrate:
+        say(f"{contract.name} {bound.label}: {entry.state}")
+        states.extend(_state(contract, bound, entry, cases, seed))
+    results: list[MutantResult] = []
+    for name in klass.mutants if score else ():
+        for arguments in mutants()[name].defaults:
+            shown = f"{name}({', '.join(map(str, arguments))})" if arguments else name
+            for where, program in mutants()[name].apply(bound.program, arguments):
+                say(f"{contract.name} {bound.label}: {shown}")
+                results.append(MutantResult(shown, where, _outcome(contract, bound, program, cases)))
+    return Calibration(contract, bound, tuple(states), tuple(results))
+
+
+def _state(contract: Contract, bound: Bound, entry: syntax.CalibrateState, cases: list[Case], seed: int) -> list[State]:
+    """The measured state; a mutant that does not apply to this choice of dtypes gives none."""
+    klass = classes()[contract.class_id]
+    text = _text(entry.kernel)
+    kernels = kernels_of(contract, bound, entry)
+    out: list[State] = []
+    for kernel in kernels:
+        session = Session(contract, bound, kernel, ladder(), klass.mutants)
+        finding = klass.judge(contract, bound, list(session.run(cases)))
+        silent = passes(contract, bound, kernel, seed)
+        ok = {
+            "good": finding.verdict is Verdict.CONFORMS,
+            "bad": finding.verdict is Verdict.VIOLATES and silent,
+            "baseline": not silent and finding.verdict in (Verdict.VIOLATES, Verdict.INAPPLICABLE),
+        }[entry.state]
+        name = finding.signature.name if finding.signature else ""
+        out.append(State(entry.state, text, finding.verdict, name, finding.ratio, silent, ok))
+        if isinstance(kernel, Kernel):
+            kernel.close()
+    return out
+
+
+def kernels_of(contract: Contract, bound: Bound, entry: syntax.CalibrateState) -> Sequence[Callee]:
+    """The kernels that a state stands for. Raises UsageError when it names nothing known."""
+    kernel = entry.kernel
+    name = kernel.id if isinstance(kernel, syntax.Name) else kernel.function if isinstance(kernel, syntax.Call) else ""
+    if name == "emulated":
+        return [Emulated(contract, bound)]
+    if name == "zeros":
+        return [Fixed(lambda shape, fmt: np.zeros(shape))]
+    if name == "ones":
+        return [Fixed(lambda shape, fmt: np.ones(shape))]
+    if name == "python" and isinstance(kernel, syntax.Call):
+        path = kernel.arguments[0].value
+        assert isinstance(path, syntax.Text)
+        return [Kernel(path.value, working_directory=Path(contract.path).parent)]
+    if name == "mutant" and isinstance(kernel, syntax.Call):
+        return _mutants_of(contract, bound, kernel)
+    raise UsageError(
+        f"{contract.path}: the {entry.state} state of {contract.name} is {name or 'nothing known'}; "
+        'write emulated, mutant(...), zeros, ones or python "file.py:function"'
+    )
+
+
+def _mutants_of(contract: Contract, bound: Bound, call: syntax.Call) -> Sequence[Callee]:
+    """`mutant(accumulate(fp16), above(K, 256))`: the fault, and optionally the sizes at which it shows."""
+    fault = call.arguments[0].value
+    name = fault.function if isinstance(fault, syntax.Call) else fault.id if isinstance(fault, syntax.Name) else ""
+    if name not in mutants():
+        hint = did_you_mean(name, mutants())
+        raise UsageError(f"{contract.path}: there is no mutant {name}; {hint or 'see kc list mutants'}")
+    arguments = tuple(_argument(a.value) for a in fault.arguments) if isinstance(fault, syntax.Call) else ()
+    when = _when(contract, call.arguments[1].value) if len(call.arguments) > 1 else None
+    return [Emulated(contract, bound, p, when=when) for _, p in mutants()[name].apply(bound.program, arguments)][:1]
+
+
+def _argument(expr: syntax.Expr) -> object:
+    return expr.id if isinstance(expr, syntax.Name) else constant(expr)
+
+
+def _when(contract: Contract, expr: syntax.Expr) -> When:
+    """`above(K, 256)`: where a size exceeds; `off(N, 16)`: where it is no multiple."""
+    known = isinstance(expr, syntax.Call) and expr.function in ("above", "off") and len(expr.arguments) == 2
+    if not known or not isinstance(expr, syntax.Call) or not isinstance(expr.arguments[0].value, syntax.Name):
+        raise UsageError(f"{contract.path}: a mutant is limited by above(K, 256) or off(N, 16)")
+    dim, limit = expr.arguments[0].value.id, int(constant(expr.arguments[1].value))
+    if dim not in contract.dims:
+        raise UsageError(f"{contract.path}: {dim} is not a size of {contract.name}; {did_you_mean(dim, contract.dims)}")
+    if expr.function == "above":
+        return lambda sizes: sizes[dim] > limit
+    return lambda sizes: sizes[dim] % limit != 0
+
+
+def _text(expr: syntax.Expr) -> str:
+    from kernel_contracts.language.printer import print_node
+
+    return print_node(expr)
+
+
+def _outcome(contract: Contract, bound: Bound, program: Program, cases: list[Case]) -> str:
+    """Killed at the first failing case; otherwise compared bit for bit with the original."""
+    session = Session(contract, bound, Emulated(contract, bound, program), ladder())
+    for case in cases:
+        seen = session.measure(case)
+        if not seen.skipped and seen.oracle_ok and fails(seen):
+            return "killed"
+    return "equivalent" if _same_bits(session, bound, program, cases) else "survived"
+
+
+def _same_bits(session: Session, bound: Bound, program: Program, cases: list[Case]) -> bool:
+    for case in cases:
+        try:
+            instance = Instance(bound.program, case.dims, session.inputs(case), case.scalars)
+            first = emulate(instance, EmulateContext())
+            second = emulate(replace(instance, program=program), EmulateContext())
+        except Exception as error:
+            if isinstance(error, (ArithmeticError, ValueError)) or type(error).__name__ == "ArithmeticScopeError":
+                continue
+            raise
+        if any(not np.array_equal(first[n], second[n], equal_nan=first[n].dtype.kind == "f") for n in first):
+            return False
+    return True
+
+
+def totals(results: list[Calibration]) -> Mapping[str, tuple[int, int]]:
+    """For each class, killed and valid mutants."""
+    out: dict[str, tuple[int, int]] = {}
+    for r in results:
+        killed, valid = out.get(r.contract.class_id, (0, 0))
+        out[r.contract.class_id] = (killed + r.killed, valid + r.valid)
+    return dict(sorted(out.items()))

@@ -1,0 +1,185 @@
+"""The main job: a contract, a kernel, a verdict with a reason and a witness."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kernel_contracts.classes import classes
+from kernel_contracts.classes.judging import fails
+from kernel_contracts.contracts.catalogue import load_file, operation_file, standard_library
+from kernel_contracts.contracts.evidence import Case, Finding, Observation, Verdict
+from kernel_contracts.contracts.model import Bound, Contract
+from kernel_contracts.errors import UsageError
+from kernel_contracts.formats import FORMATS
+from kernel_contracts.language.diagnostics import did_you_mean
+from kernel_contracts.measurement.calls import LoadReport
+from kernel_contracts.measurement.cases import plan_cases
+from kernel_contracts.measurement.emulated import Callee
+from kernel_contracts.measurement.minimise import shrink
+from kernel_contracts.measurement.session import Session
+from kernel_contracts.numerics.mutants import mutants
+from kernel_contracts.oracles import ladder
+from kernel_contracts.vocabulary import vocabulary
+
+Watch = Callable[[Contract, Bound, int, int, Observation], None]
+"""Called after each case: contract, dtypes, number done, number planned, what was seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to measure. `dtypes` and `classes` select; None takes what the contract and the stack offer."""
+
+    classes: tuple[str, ...] | None = None
+    dtypes: tuple[str, ...] | None = None
+    samples: int | None = None
+    seed: int | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
+    shrink: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The verdict on one contract for one choice of dtypes, with everything it rests on."""
+
+    contract: Contract
+    bound: Bound
+    finding: Finding
+    observations: tuple[Observation, ...]
+    seed: int
+    seconds: float
+    kernel: LoadReport | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.finding.verdict
+
+
+def contracts_for(
+    operation: str | None, contract: str | None, chosen: Sequence[str] | None = None
+) -> tuple[Contract, ...]:
+    """The contracts to check: those of a library operation, or of FILE[:NAME]. Raises UsageError when there is none."""
+    if contract is not None:
+        found = _from_file(contract)
+    elif operation is not None:
+        found = _from_library(operation)
+    else:
+        raise UsageError("say what the kernel is: --as OPERATION for the standard library, or --contract FILE[:NAME]")
+    if chosen:
+        unknown = [c for c in chosen if c not in classes()]
+        if unknown:
+            raise UsageError(f"there is no contract class {unknown[0]}; {did_you_mean(unknown[0], classes())}")
+        kept = tuple(c for c in found if c.class_id in chosen)
+        if not kept:
+            has = ", ".join(sorted({c.class_id for c in found}))
+            raise UsageError(f"no contract of {', '.join(chosen)} applies here; there are contracts of {has}")
+        return kept
+    return found
+
+
+def _from_file(contract: str) -> tuple[Contract, ...]:
+    path, name = contract, ""
+    if not Path(path).exists() and ":" in contract:
+        path, _, name = contract.rpartition(":")
+    found = load_file(path, vocabulary())
+    if not found:
+        raise UsageError(f"{path} defines no contract; add one, or name another file")
+    if name:
+        kept = tuple(c for c in found if c.name == name)
+        if not kept:
+            raise UsageError(f"{path} has no contract {name}; {did_you_mean(name, [c.name for c in found])}")
+        return kept
+    return found
+
+
+def _from_library(operation: str) -> tuple[Contract, ...]:
+    path = operation_file(operation)
+    if path is not None:
+        found = tuple(c for c in load_file(path, vocabulary()) if c.operation == operation)
+        if found:
+            return found
+    found = tuple(c for c in standard_library(vocabulary()) if c.operation == operation)
+    if not found:
+        names = sorted({c.operation for c in standard_library(vocabulary())})
+        raise UsageError(
+            f"the standard library has no operation {operation}; "
+            f"{did_you_mean(operation, names) or 'see kc list operations'}"
+        )
+    return found
+
+
+def select(contract: Contract, native: frozenset[str] | None, options: Options) -> list[Bound]:
+    """The dtype choices to measure: those asked for, else those that the stack holds natively."""
+    for name in options.dtypes or ():
+        if name not in FORMATS:
+            raise UsageError(f"there is no number format {name}; {did_you_mean(name, FORMATS)}")
+    out: list[Bound] = []
+    for bound in contract.bound:
+        used = set(bound.dtypes.values())
+        if options.dtypes is not None:
+            if not used or used & set(options.dtypes):
+                out.append(bound)
+        elif native is None or all(f.name in native for f in (*bound.inputs.values(), *bound.outputs.values())):
+            out.append(bound)
+    return out
+
+
+def check_contract(
+    contract: Contract, bound: Bound, kernel: Callee, options: Options, *, seed: int, watch: Watch | None = None,
+    report: LoadReport | None = None,
+) -> Result:  # fmt: skip
+    """Measures one contract for one choice of dtypes and judges it."""
+    began = time.perf_counter()
+    klass = classes()[contract.class_id]
+    unknown = [p for p in options.params if p not in {s.name for s in contract.scalars}]
+    fixed = {k: v for k, v in options.params.items() if k not in unknown}
+    cases = plan_cases(contract, bound, klass.plan(contract, bound), seed=seed, samples=options.samples, fixed=fixed)
+    session = Session(contract, bound, kernel, ladder(), tuple(mutants()))
+    seen: list[Observation] = []
+    for done, observation in enumerate(session.run(cases), 1):
+        seen.append(observation)
+        if watch is not None:
+            watch(contract, bound, done, len(cases), observation)
+    finding = klass.judge(contract, bound, seen)
+    if finding.verdict is Verdict.VIOLATES and finding.witness is not None and options.shrink:
+        plain = Session(contract, bound, kernel, ladder())
+        small = shrink(contract, finding.witness, plain.measure, fails)
+        finding = _with_witness(finding, small)
+    return Result(contract, bound, finding, tuple(seen), seed, time.perf_counter() - began, report)
+
+
+def _with_witness(finding: Finding, witness: Observation) -> Finding:
+    from dataclasses import replace
+
+    return replace(finding, witness=witness)
+
+
+def check_all(
+    contracts: Sequence[Contract], kernel: Callee, options: Options, *, native: frozenset[str] | None = None,
+    watch: Watch | None = None, report: LoadReport | None = None,
+) -> Iterator[Result]:  # fmt: skip
+    """Every contract and dtype choice in turn, as results come."""
+    seed = options.seed if options.seed is not None else secrets.randbits(63)
+    for contract in contracts:
+        for bound in select(contract, native, options):
+            yield check_contract(contract, bound, kernel, options, seed=seed, watch=watch, report=report)
+
+
+def witness_inputs(result: Result) -> tuple[Case, dict[str, Any]] | None:
+    """The witness's case and the inputs it stands for, made again from the seed."""
+    if result.finding.witness is None:
+        return None
+    case = result.finding.witness.case
+    session = Session(result.contract, result.bound, _Nobody(), ladder())
+    return case, session.inputs(case)
+
+
+class _Nobody:
+    """Stands where no kernel is called."""
+
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        raise AssertionError("no kernel is called here")

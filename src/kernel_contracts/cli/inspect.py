@@ -1,0 +1,151 @@
+"""`kc list`, `kc explain`, `kc schema`: what there is and what it means."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from kernel_contracts.contracts.model import Contract
+
+Rows = list[tuple[str, str]]
+
+
+def _operations() -> Rows:
+    by: dict[str, set[str]] = {}
+    for c in _library():
+        by.setdefault(c.operation, set()).add(c.class_id)
+    return [(name, ", ".join(sorted(ids))) for name, ids in sorted(by.items())]
+
+
+def _library() -> tuple[Contract, ...]:
+    from kernel_contracts.contracts.catalogue import standard_library
+    from kernel_contracts.vocabulary import vocabulary
+
+    return standard_library(vocabulary())
+
+
+def _contracts() -> Rows:
+    return [(f"{c.name} {c.version}", f"{c.class_id}  {c.operation}  {' '.join(c.doc.split())}") for c in _library()]
+
+
+def _classes() -> Rows:
+    from kernel_contracts.classes import classes
+
+    return [(c.id, f"{c.title}. {c.claim}") for c in classes().values()]
+
+
+def _inputs() -> Rows:
+    from kernel_contracts.measurement.inputs.base import families
+
+    return [(f.name, ("probe. " if f.probe else "") + f.doc) for f in families().values()]
+
+
+def _shapes() -> Rows:
+    from kernel_contracts.measurement.shapes import shape_families
+
+    return [(f.name, f.doc) for f in shape_families().values()]
+
+
+def _signatures() -> Rows:
+    from kernel_contracts.signatures import signatures
+
+    return sorted((r.name, r.doc) for r in signatures().values())
+
+
+def _stacks() -> Rows:
+    from kernel_contracts.stacks.base import stacks
+
+    out: Rows = []
+    for s in stacks().values():
+        if s.available():
+            out.append(
+                (
+                    s.name,
+                    f"{s.version()}, devices {', '.join(s.devices())}, dtypes {', '.join(sorted(s.native_dtypes))}",
+                )
+            )
+        else:
+            out.append((s.name, f"not installed: {s.install_hint()}"))
+    return out
+
+
+def _formats() -> Rows:
+    from kernel_contracts.formats import FORMATS
+
+    return [
+        (
+            f.name,
+            f"p = {f.precision}, u = {f.u:.3g}, {f.least_subnormal:.3g}..{f.max_finite:.6g}"
+            if f.is_real
+            else f"{f.min_int}..{f.max_int}",
+        )
+        for f in FORMATS.values()
+    ]
+
+
+def _mutants() -> Rows:
+    from kernel_contracts.numerics.mutants import mutants
+
+    return [(m.name, m.doc) for m in mutants().values()]
+
+
+LISTS: dict[str, Callable[[], Rows]] = {
+    "operations": _operations,
+    "contracts": _contracts,
+    "classes": _classes,
+    "inputs": _inputs,
+    "shapes": _shapes,
+    "signatures": _signatures,
+    "stacks": _stacks,
+    "formats": _formats,
+    "mutants": _mutants,
+}
+
+
+def list_(what: Annotated[str, typer.Argument(help=f"one of: {', '.join(LISTS)}")] = "operations") -> None:
+    """List operations, contracts, classes, inputs, shapes, signatures, stacks, formats or mutants."""
+    from kernel_contracts.errors import UsageError
+    from kernel_contracts.language.diagnostics import did_you_mean
+
+    if what not in LISTS:
+        raise UsageError(f"kc list {what}: there is no such list; {did_you_mean(what, LISTS)}")
+    _table(LISTS[what]())
+
+
+def _table(rows: Rows) -> None:
+    width = max((len(name) for name, _ in rows), default=0)
+    for name, text in rows:
+        typer.echo(f"{name:<{width}}  {text}")
+
+
+def explain(
+    what: Annotated[str, typer.Argument(help="a code, a class, a contract, an operation, a signature")],
+) -> None:
+    """Explain a code (S402), a class (C-PRC-01), a contract, an operation or a signature."""
+    from kernel_contracts.errors import UsageError
+    from kernel_contracts.explaining import explain as find
+
+    text = find(what)
+    if text is None:
+        raise UsageError(
+            f"nothing is called {what}; see kc list classes, contracts or signatures, "
+            "or the codes in docs/reference/errors.md"
+        )
+    typer.echo(text)
+
+
+def schema() -> None:
+    """Print the JSON Schema of result and trace lines."""
+    from kernel_contracts.report.records import schema as made
+
+    typer.echo(json.dumps(made(), indent=2))
+
+
+def register(app: typer.Typer) -> None:
+    app.command("list")(list_)
+    app.command("explain")(explain)
+    app.command("schema")(schema)

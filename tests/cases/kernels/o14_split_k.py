@@ -1,0 +1,28 @@
+"""A matrix product with its inner length split in parts."""
+
+import numpy as np
+
+PARTS = 4
+
+
+def _parts(A, B):
+    size = A.shape[-1]
+    for k in range(PARTS):
+        cut = slice(size * k // PARTS, size * (k + 1) // PARTS)
+        yield A[:, cut].astype(np.float32) @ B[cut].astype(np.float32)
+
+
+def faulty(A, B):
+    """Each part is rounded to the output's type and added there."""
+    total = np.zeros((A.shape[0], B.shape[1]), A.dtype)
+    for part in _parts(A, B):
+        total = total + part.astype(A.dtype)
+    return total
+
+
+def sibling(A, B):
+    """The parts are added in float32; one rounding."""
+    total = np.zeros((A.shape[0], B.shape[1]), np.float32)
+    for part in _parts(A, B):
+        total = total + part
+    return total.astype(A.dtype)
