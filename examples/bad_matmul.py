@@ -2,7 +2,7 @@
 
 Each tile is accurate, so small test sizes show nothing, and the loose tolerances usual for float16 hide the rest.
 
-    kc check examples/bad_matmul.py:matmul --as matmul
+Try it: kc check examples/bad_matmul.py:matmul --as matmul
 """
 
 import numpy as np

@@ -3,7 +3,7 @@
 On standard normal inputs it agrees with a library to the last digits that assert_close looks at. Logits above 88
 overflow float32, and the row is NaN.
 
-    kc check examples/bad_softmax.py:softmax --as softmax
+Try it: kc check examples/bad_softmax.py:softmax --as softmax
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """A tiled matrix product that keeps its contract: tiles are added up in float32 and rounded at the end.
 
-    kc check examples/good_matmul.py:matmul --as matmul
+Try it: kc check examples/good_matmul.py:matmul --as matmul
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """A softmax that keeps its contract: the maximum is taken off first, sums and exponentials are float32.
 
-    kc check examples/good_softmax.py:softmax --as softmax
+Try it: kc check examples/good_softmax.py:softmax --as softmax
 """
 
 import numpy as np

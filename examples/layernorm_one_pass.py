@@ -3,7 +3,7 @@
 With a mean near zero it is as good as any. With a mean of a thousand and a spread of one, nothing of the variance is
 left in float32, and it may even come out negative.
 
-    kc check examples/layernorm_one_pass.py:layernorm --as layernorm
+Try it: kc check examples/layernorm_one_pass.py:layernorm --as layernorm
 """
 
 import numpy as np

@@ -13,12 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from kernel_contracts.admission import Ruling, mostly_free, typed
-from kernel_contracts.arguments import Call, read_calls
-from kernel_contracts.arrays import Given, read_outputs
+from kernel_contracts.answers.admission import Ruling, mostly_free, typed
+from kernel_contracts.answers.arguments import Call, read_calls
+from kernel_contracts.answers.arrays import Given, origin_of, read_outputs
+from kernel_contracts.answers.stories import headline, tell
 from kernel_contracts.contracts.evidence import Observation, Signature
 from kernel_contracts.contracts.model import Contract
-from kernel_contracts.stories import headline, tell
+from kernel_contracts.errors import KernelContractsError
 
 __all__ = ["AssertOptions", "ConformanceError", "InconclusiveError", "assert_conforms"]
 
@@ -27,7 +28,12 @@ class ConformanceError(AssertionError):
     """The answer is not one that the contract admits. What was found is in the attributes as well as in the text."""
 
     def __init__(
-        self, text: str, contract: Contract, signature: Signature, observation: Observation | None = None, witness: str = ""
+        self,
+        text: str,
+        contract: Contract,
+        signature: Signature,
+        observation: Observation | None = None,
+        witness: str = "",
     ) -> None:
         super().__init__(text)
         self.contract = contract
@@ -52,8 +58,11 @@ class AssertOptions:
     """Whether a failure writes a witness file that `kc replay` reads."""
 
 
+DEFAULTS = AssertOptions()
+
+
 def assert_conforms(
-    actual: Any, contract: str | Contract, /, *inputs: Any, options: AssertOptions = AssertOptions(), **params: Any
+    actual: Any, contract: str | Contract, /, *inputs: Any, options: AssertOptions = DEFAULTS, **params: Any
 ) -> None:
     """Raises ConformanceError unless `actual` is an answer that `contract` admits for `inputs`.
 
@@ -64,7 +73,10 @@ def assert_conforms(
     itself cannot be judged: unknown names, dtypes that no contract covers, inputs outside the precondition.
     """
     __tracebackhide__ = True
-    failure = _failure(actual, contract, inputs, options, params)
+    try:
+        failure = _failure(actual, contract, inputs, options, params)
+    except KernelContractsError as error:
+        raise error.with_traceback(None) from None  # its sentence says it all
     if failure is not None:
         raise failure
 
@@ -84,11 +96,11 @@ def _failure(
         ratio, free = ruling.worst_ratio(outputs)
         if not ruling.decided:
             undecided = InconclusiveError(
-                f"{call.contract.key}: the oracle's own error is not under 1% of the tolerance at these sizes, so nothing "
-                "can be said; smaller inputs would decide"
+                f"{call.contract.key}: the oracle's own error is not under 1% of the tolerance at these sizes, so "
+                "nothing can be said; smaller inputs would decide"
             )
         elif not ratio <= 1.0:
-            story = tell(ruling, outputs, save=options.witness)
+            story = tell(ruling, outputs, origin_of(actual, *inputs), save=options.witness)
             return ConformanceError(story.text, story.contract, story.signature, story.observation, story.witness)
         elif mostly_free(free):
             undecided = InconclusiveError(

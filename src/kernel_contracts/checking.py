@@ -5,14 +5,14 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from kernel_contracts.classes import classes
 from kernel_contracts.classes.judging import fails
 from kernel_contracts.contracts.catalogue import load_file, operation_file, standard_library
-from kernel_contracts.contracts.evidence import Case, Finding, Observation, Verdict
+from kernel_contracts.contracts.evidence import Case, Finding, Observation, Outcome, Verdict
 from kernel_contracts.contracts.model import Bound, Contract
 from kernel_contracts.errors import UsageError
 from kernel_contracts.formats import FORMATS
@@ -20,11 +20,16 @@ from kernel_contracts.language.diagnostics import did_you_mean
 from kernel_contracts.measurement.calls import LoadReport
 from kernel_contracts.measurement.cases import plan_cases
 from kernel_contracts.measurement.emulated import Callee
-from kernel_contracts.measurement.minimise import shrink
+from kernel_contracts.measurement.minimise import ATTEMPTS, shrink
 from kernel_contracts.measurement.session import Session
 from kernel_contracts.numerics.mutants import mutants
 from kernel_contracts.oracles import ladder
 from kernel_contracts.vocabulary import vocabulary
+
+#: Ends of a call that cost a new process, or the whole time limit.
+_COSTLY = {Outcome.HUNG: "hung", Outcome.CRASHED: "crashed", Outcome.OUT_OF_MEMORY: "ran out of memory"}
+#: A contract is given up after so many of them in a row, or in all.
+_IN_A_ROW, _ENDINGS = 3, 5
 
 Watch = Callable[[Contract, Bound, int, int, Observation], None]
 """Called after each case: contract, dtypes, number done, number planned, what was seen."""
@@ -144,18 +149,30 @@ def check_contract(
         seen.append(observation)
         if watch is not None:
             watch(contract, bound, done, len(cases), observation)
+        if _hopeless(seen):
+            break
     finding = klass.judge(contract, bound, seen)
+    if len(seen) < len(cases):
+        finding = replace(finding, notes=(*finding.notes, _given_up(seen, len(cases))))
     if finding.verdict is Verdict.VIOLATES and finding.witness is not None and options.shrink:
         plain = Session(contract, bound, kernel, ladder())
-        small = shrink(contract, finding.witness, plain.measure, fails)
-        finding = _with_witness(finding, small)
+        attempts = _ENDINGS if finding.witness.outcome in _COSTLY else ATTEMPTS
+        small = shrink(contract, finding.witness, plain.measure, fails, attempts)
+        finding = replace(finding, witness=small)
     return Result(contract, bound, finding, tuple(seen), seed, time.perf_counter() - began, report)
 
 
-def _with_witness(finding: Finding, witness: Observation) -> Finding:
-    from dataclasses import replace
+def _hopeless(seen: Sequence[Observation]) -> bool:
+    """Whether the kernel has ended its process so often that more of the same teaches nothing."""
+    ended = [o.outcome in _COSTLY for o in seen if not o.skipped]
+    return (len(ended) >= _IN_A_ROW and all(ended[-_IN_A_ROW:])) or sum(ended) >= _ENDINGS
 
-    return replace(finding, witness=witness)
+
+def _given_up(seen: Sequence[Observation], planned: int) -> str:
+    ends = [o.outcome for o in seen]
+    counts = {end: ends.count(end) for end in _COSTLY}
+    words = ", ".join(f"{_COSTLY[end]} {'once' if n == 1 else f'{n} times'}" for end, n in counts.items() if n)
+    return f"{planned - len(seen)} of {planned} cases not run: the kernel {words}"
 
 
 def check_all(

@@ -13,7 +13,8 @@ from kernel_contracts.contracts.model import Bound, Contract
 from kernel_contracts.errors import UsageError
 from kernel_contracts.measurement.process import Kernel
 from kernel_contracts.measurement.session import Session
-from kernel_contracts.measurement.witness import load
+from kernel_contracts.measurement.witness import Witness, load
+from kernel_contracts.numerics.dims import evaluate
 from kernel_contracts.numerics.mutants import mutants
 from kernel_contracts.oracles import ladder
 from kernel_contracts.vocabulary import vocabulary
@@ -36,10 +37,14 @@ class Replay:
 def replay(path: str | Path, *, target: str | None = None, timeout: float = 30.0, memory_mb: int = 4096) -> Replay:
     """Measures the witness's case on its recorded inputs. Raises UsageError when the file or the kernel is unusable."""
     witness = load(path)
-    contract = next(c for c in load_text(witness.source, str(path), vocabulary()) if c.name == witness.contract)
+    found = load_text(witness.source, witness.path or str(path), vocabulary())
+    contract = next((c for c in found if c.name == witness.contract), None)
+    if contract is None:
+        raise UsageError(f"{path} holds no contract {witness.contract}; give a witness that kc check wrote")
     bound = next((b for b in contract.bound if dict(b.dtypes) == dict(witness.case.dtypes)), None)
     if bound is None:
         raise UsageError(f"{path} is for dtypes {dict(witness.case.dtypes)}, which its contract does not cover")
+    _check_inputs(path, contract, witness)
     name = target or witness.target
     real = builtin(name.removeprefix("builtin:"), witness.stack) if name.startswith("builtin:") else name
     with Kernel(real, stack=witness.stack, device=witness.device, timeout=timeout, memory_mb=memory_mb) as kernel:
@@ -49,6 +54,15 @@ def replay(path: str | Path, *, target: str | None = None, timeout: float = 30.0
     broken = fails(seen) and seen.oracle_ok
     finding = violation(bound, [seen], [seen]) if broken else Finding(Verdict.CONFORMS, "within the bound", samples=1)
     return Replay(contract, bound, name, seen, finding, broken, broken and _same(seen, dict(witness.seen)))
+
+
+def _check_inputs(path: str | Path, contract: Contract, witness: Witness) -> None:
+    """Raises UsageError where the recorded inputs are not those of the recorded case."""
+    sizes = {**{k: v for k, v in witness.case.scalars.items() if isinstance(v, int)}, **witness.case.dims}
+    for t in contract.inputs:
+        shape = tuple(evaluate(d, sizes) for d in t.shape)
+        if t.name not in witness.inputs or witness.inputs[t.name].shape != shape:
+            raise UsageError(f"{path} is damaged: it has no input {t.name} of shape {list(shape)}")
 
 
 def _same(seen: Observation, recorded: dict[str, object]) -> bool:

@@ -27,6 +27,7 @@ TIERS = {
     "report": 5,
     "cli": 7,
     "pytest_plugin": 7,
+    "__main__": 7,
 }
 """Parts of the package and their tiers. A module at the top that is not named here is of tier 6."""
 TOP = 6

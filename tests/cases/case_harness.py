@@ -55,9 +55,9 @@ class FaultCase:
 CASES = (
     FaultCase("O01", "o01_softmax_total", "C-PRC-01", ("bf16", "fp16"), "accumulator_narrowed", "softmax"),
     FaultCase("O02", "o02_cumsum_carry", "C-PRC-01", ("bf16", "fp16"), "accumulator_narrowed", "cumsum"),
-    FaultCase("O03", "o03_mean_count", "C-PRC-01", ("fp16",), "overflowed", "mean"),
+    FaultCase("O03", "o03_mean_count", "C-PRC-01", ("fp16",), "partial_sums_narrowed", "mean"),
     FaultCase("O04", "o04_layernorm_squares", "C-PRC-02", ("fp32",), "cancelled", "layernorm"),
-    FaultCase("O05", "o05_attention_maximum", "C-PRC-02", ("fp32", "fp16"), "overflowed", "attention"),
+    FaultCase("O05", "o05_attention_maximum", "C-PRC-02", ("fp32",), "overflowed", "attention", samples=8),
     FaultCase("O06", "o06_gelu_tail", "C-PRC-02", ("fp32",), "cancelled", contract="gelu_tanh_tail.kc"),
     FaultCase("O12", "o12_fp8_scale", "C-PRC-04", ("bf16",), "arithmetic_narrowed", "fp8_scale"),
     FaultCase("O13", "o13_sum_sequence", "C-ORD-01", ("fp32",), "order_exceeded", "sum"),
@@ -67,7 +67,7 @@ CASES = (
     FaultCase("O24", "o24_cast_chain", "C-CMP-01", (), "rounding_skipped", "cast_chain"),
     FaultCase("O28", "o28_padded_lanes", "C-CMP-03", ("fp32",), "padding_leaked", "layernorm"),
     FaultCase("O29", "o29_neutral_element", "C-CMP-03", ("fp32",), "padding_leaked", "softmax"),
-    FaultCase("O30", "o30_offset_width", "C-CMP-03", ("fp32", "fp16"), "offset_narrowed", "gather"),
+    FaultCase("O30", "o30_offset_width", "C-CMP-03", ("fp32", "fp16"), "offset_narrowed", contract="gather_wide.kc"),
 )
 
 

@@ -19,7 +19,7 @@ CLASS = ValueClass(
     claim="A fused kernel computes the composition that it replaces, with the declared roundings.",
     mutants=(
         "narrow", "unrounded", "erf_by_tanh", "bessel", "bias_after_activation", "drop_addend", "no_mask", "drop_sqrt",
-        "ignore_parameter", "truncate",
+        "ignore_parameter", "truncate", "broadcast_axis",
     ),
     extra_inputs=(MeasureItem("normal"), MeasureItem("exact")),
 )  # fmt: skip

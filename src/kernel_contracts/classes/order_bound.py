@@ -17,6 +17,6 @@ CLASS = ValueClass(
     family="ordering",
     claim="A reduction in any valid order stays within the bound of the declared order.",
     mutants=("accumulate", "partial", "drop_tail"),
-    extra_inputs=(MeasureItem("normal"), MeasureItem("positive"), MeasureItem("exact")),
+    extra_inputs=(MeasureItem("normal"), MeasureItem("positive"), MeasureItem("repeated"), MeasureItem("exact")),
     extra_shapes=(MeasureItem("large", (1 << 20,)),),
 )

@@ -138,10 +138,18 @@ def explain(
     typer.echo(text)
 
 
-def schema() -> None:
-    """Print the JSON Schema of result and trace lines."""
-    from kernel_contracts.report.records import schema as made
+def schema(
+    what: Annotated[str, typer.Argument(help="records (results and traces) or contracts")] = "records",
+) -> None:
+    """Print the JSON Schema of result and trace lines, or of contracts as `kc show --json` prints them."""
+    from kernel_contracts.errors import UsageError
 
+    if what == "records":
+        from kernel_contracts.report.records import schema as made
+    elif what == "contracts":
+        from kernel_contracts.contracts.codec import schema as made
+    else:
+        raise UsageError(f"kc schema {what}: there is no such schema; write records or contracts")
     typer.echo(json.dumps(made(), indent=2))
 
 

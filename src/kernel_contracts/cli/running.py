@@ -231,6 +231,7 @@ class Run:
                 result.finding.signature.detail,
                 seen or {"outcome": witness.outcome.value, "detail": witness.detail},
                 report.fingerprint,
+                str(Path(result.contract.path).resolve()),
             ).save(path)
         except OSError as error:
             console(stderr=True).print(f"kc: the witness could not be written to {path}: {error.strerror}")

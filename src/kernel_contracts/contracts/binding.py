@@ -58,7 +58,7 @@ def bind(
         context_of(tolerance, flush),
         _accumulator(program),
         _contracted(program),
-        any(n.op in ("matmul", "einsum") for n in program.nodes),
+        any(n.op in ("matmul", "einsum", "affine") for n in program.nodes),
     )
 
 
@@ -140,7 +140,7 @@ def _contracted(program: Program) -> dict[str, tuple[int, ...]]:
         if not adds_up(node.op):
             continue
         first = program.nodes[node.args[0]].type.shape
-        if node.op == "matmul":
+        if node.op in ("matmul", "affine"):
             summed.add(str(first[-1]))
         elif node.op == "einsum":
             left, _, out = node.attrs["spec"].replace(" ", "").replace("->", ",").split(",")

@@ -230,7 +230,7 @@ CALLS: Mapping[str, Reader] = {
         "floor", "sign",
     )},
     **{n: _elementwise(n, 2) for n in ("maximum", "minimum", "pow", "matmul")},
-    "where": _elementwise("where", 3),
+    "where": _elementwise("where", 3), "affine": _elementwise("affine", 3),
     **{n: _reduction(n) for n in ("sum", "mean", "prod", "max", "min", "any", "all")},
     "var": _reduction("var", correction=True),
     **{n: _reduction(n, one_axis=True) for n in ("argmax", "argmin", "cumsum")},

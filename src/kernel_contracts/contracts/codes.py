@@ -223,7 +223,7 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
         "M501",
         "a signature that no input can show",
         "A violation clause names defects that the declared inputs can reveal.",
-        _contract(rest="measure { inputs normal }\n  violation accumulator_narrowed"),
+        _contract(cls="C-PRC-02", rest="measure { inputs normal }\n  violation accumulator_narrowed"),
     ),
     (
         "M502",

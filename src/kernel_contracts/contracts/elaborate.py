@@ -11,6 +11,7 @@ from kernel_contracts.contracts.binding import bind
 from kernel_contracts.contracts.measure import read_measure
 from kernel_contracts.contracts.model import Contract, ScalarDecl, TensorDecl
 from kernel_contracts.contracts.precondition import read_precondition
+from kernel_contracts.contracts.rehearsal import rehearse
 from kernel_contracts.contracts.soundness import ToleranceCheck, check_lengths, check_names, check_violations
 from kernel_contracts.contracts.values import Problem, constant, dim, problem
 from kernel_contracts.contracts.vocabulary import Vocabulary
@@ -18,7 +19,7 @@ from kernel_contracts.errors import LanguageError
 from kernel_contracts.formats import FORMATS, find
 from kernel_contracts.language import syntax
 from kernel_contracts.language.diagnostics import Diagnostic, attach, did_you_mean
-from kernel_contracts.language.printer import print_node
+from kernel_contracts.language.printer import print_file, print_node
 from kernel_contracts.numerics import dims as sizes
 
 Loader = Callable[[str, str], syntax.File]
@@ -65,7 +66,12 @@ def elaborate(
             if item.name in names:
                 span = item.span
                 findings.append(
-                    problem("N214", span, f"the contract {item.name} is defined twice in this file").diagnostic
+                    problem(
+                        "N214",
+                        span,
+                        f"the contract {item.name} is defined twice in this file",
+                        hint="rename one of the two",
+                    ).diagnostic
                 )
             names[item.name] = item
     if findings:
@@ -151,8 +157,9 @@ def elaborate_contract(
         for output in bound.outputs.values():
             if output.is_real:
                 ToleranceCheck(bound, output, pre, known).run(tolerance)
+        rehearse(tolerance, bound, inputs, scalars)
     used = _used(node, definitions)
-    source = "\n\n".join([*(print_node(d) for d in used), print_node(node)])
+    source = print_file(syntax.File(path, (*used, node), span=node.span))
     return Contract(
         node.name, node.version, node.implements, node.doc, node.scope.operation, path, variables, inputs, scalars,
         outputs, node.scope.ranks, dims, pre, node.post, tolerance, policies, refusals, measure,
@@ -183,7 +190,10 @@ def _tensor(node: syntax.Tensor) -> TensorDecl:
 
 def _scalar(node: syntax.Scalar) -> ScalarDecl:
     if node.type not in ("real", "int", "bool", "schedules"):
-        raise problem("T302", node.span, f"a parameter is real, int, bool or schedules, not {node.type}")
+        raise problem(
+            "T302", node.span, f"a parameter is real, int, bool or schedules, not {node.type}",
+            hint=did_you_mean(node.type, ("real", "int", "bool", "schedules")),
+        )  # fmt: skip
     default: Any = None if node.default is None else constant(node.default)
     if node.type == "real" and default is not None:
         default = float(default)
@@ -195,7 +205,10 @@ def _distinct(node: syntax.Contract, *groups: tuple[Any, ...]) -> None:
     for group in groups:
         for entry in group:
             if entry.name in seen:
-                raise problem("N214", node.scope.span, f"the name {entry.name} stands twice in the scope")
+                raise problem(
+                    "N214", node.scope.span, f"the name {entry.name} stands twice in the scope",
+                    hint="rename one of the two",
+                )  # fmt: skip
             seen.add(entry.name)
 
 

@@ -89,6 +89,7 @@ class Scope:
             "T305",
             expr.span,
             "a reference computes with arrays and numbers; a list or set is an argument of a function",
+            hint="join arrays with concat(x, y, axis = 0)",
         )
 
     def _name(self, expr: syntax.Name) -> int:
@@ -143,8 +144,9 @@ class Scope:
     def _inline(self, expr: syntax.Call, define: syntax.Define) -> int:
         if self.depth >= _DEPTH:
             raise problem(
-                "N206", expr.span, f"the definition of {define.name} calls itself; definitions cannot recurse"
-            )
+                "N206", expr.span, f"the definition of {define.name} calls itself; definitions cannot recurse",
+                hint="write out what it stands for, or use cumsum, sum or prod",
+            )  # fmt: skip
         given: dict[str, syntax.Expr] = {}
         for position, argument in enumerate(expr.arguments):
             name = argument.keyword

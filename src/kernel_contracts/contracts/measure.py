@@ -23,7 +23,12 @@ def _item(expr: syntax.Expr) -> MeasureItem:
         given = [a.value for a in expr.arguments]
         values = tuple(constant(v) for v in given if not isinstance(v, syntax.Name))
         return MeasureItem(expr.function, values)
-    raise problem("M502", expr.span, "an item of measure is a name, or a name with numbers such as cancelling(1e6)")
+    raise problem(
+        "M502",
+        expr.span,
+        "an item of measure is a name, or a name with numbers",
+        hint="write for example cancelling(1e6)",
+    )
 
 
 def read_measure(node: syntax.Contract, dims: set[str], vocabulary: Vocabulary) -> Measure:
@@ -39,8 +44,9 @@ def read_measure(node: syntax.Contract, dims: set[str], vocabulary: Vocabulary) 
                 if known and item.name not in known:
                     kind = "input family" if line.keyword == "inputs" else "shape family"
                     raise problem(
-                        "N211", expr.span, f"there is no {kind} {item.name}", hint=did_you_mean(item.name, known)
-                    )
+                        "N211", expr.span, f"there is no {kind} {item.name}",
+                        hint=did_you_mean(item.name, known) or f"see kc list {line.keyword}",
+                    )  # fmt: skip
         elif line.keyword == "samples":
             found["samples"] = _samples(line)
         elif line.keyword == "sweep":
@@ -55,7 +61,9 @@ def read_measure(node: syntax.Contract, dims: set[str], vocabulary: Vocabulary) 
 def _samples(line: syntax.MeasureItem) -> int:
     value = constant(line.items[0]) if line.items else 0
     if not isinstance(value, int) or value < 1:
-        raise problem("M503", line.span, f"samples is a whole number of at least 1, not {value}")
+        raise problem(
+            "M503", line.span, f"samples is a whole number of at least 1, not {value}", hint="write samples 32"
+        )
     return value
 
 
@@ -70,4 +78,4 @@ def _sweep(expr: syntax.Expr, dims: set[str]) -> tuple[str, tuple[int, ...]]:
             )
         if isinstance(expr.right, syntax.Choice):
             return expr.left.id, tuple(int(constant(i)) for i in expr.right.items)
-    raise problem("M502", expr.span, "a sweep reads: sweep D in {63, 64, 65}")
+    raise problem("M502", expr.span, "a sweep is a size and its values", hint="write sweep D in {63, 64, 65}")

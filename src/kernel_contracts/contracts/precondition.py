@@ -10,6 +10,7 @@ from kernel_contracts.contracts.model import Facts, Precondition, Range, ScalarD
 from kernel_contracts.contracts.values import CONSTANTS, constant, dim, problem
 from kernel_contracts.language import syntax
 from kernel_contracts.language.diagnostics import did_you_mean
+from kernel_contracts.numerics.dims import make
 
 #: A size without a declared range.
 ANY_SIZE = Range(1, 2**31)
@@ -25,6 +26,15 @@ def conjuncts(expr: syntax.Expr | None) -> Iterator[syntax.Expr]:
         yield from conjuncts(expr.right)
     else:
         yield expr
+
+
+def _names(expr: syntax.Expr) -> Iterator[str]:
+    """Names in an expression over numbers."""
+    if isinstance(expr, syntax.Name):
+        yield expr.id
+    for part in (getattr(expr, f, None) for f in ("left", "right", "operand")):
+        if part is not None:
+            yield from _names(part)
 
 
 class _Reader:
@@ -73,7 +83,10 @@ class _Reader:
             return
         if subject.id in self.tensors:
             if not isinstance(part.right, syntax.Binary) or part.right.op != "..":
-                raise problem("T310", part.right.span, f"the elements of {subject.id} lie in a range low..high")
+                raise problem(
+                    "T310", part.right.span, f"the elements of {subject.id} lie in a range low..high",
+                    hint=f"write {subject.id} in 0..V - 1",
+                )  # fmt: skip
             self._fact(subject.id, low=dim(part.right.left), high=dim(part.right.right))
             return
         if subject.id not in self.dims | self.scalar_names:
@@ -81,6 +94,9 @@ class _Reader:
             raise problem(
                 "N201", subject.span, f"the name {subject.id} is not known here", hint=did_you_mean(subject.id, known)
             )
+        if isinstance(part.right, syntax.Binary) and any(n in self.dims | self.scalar_names for n in _names(part.right)):
+            self._condition(syntax.Binary("in", subject, part.right, span=part.span))
+            return
         self._narrow(subject.id, self._range(part.right))
 
     def _range(self, expr: syntax.Expr) -> Range:
@@ -89,9 +105,15 @@ class _Reader:
             return Range(values[0], values[-1], values)
         value = constant(expr)
         if not isinstance(value, tuple) or len(value) != 2:
-            raise problem("T310", expr.span, "membership needs a range low..high or a set {a, b}")
+            raise problem(
+                "T310", expr.span, "membership needs a range low..high or a set {a, b}",
+                hint="write N in 1..4096, or N in {64, 128}",
+            )  # fmt: skip
         if value[0] > value[1]:
-            raise problem("T311", expr.span, f"the range {value[0]}..{value[1]} is empty; the smaller end comes first")
+            raise problem(
+                "T311", expr.span, f"the range {value[0]}..{value[1]} is empty",
+                hint=f"write {value[1]}..{value[0]}: the smaller end comes first",
+            )  # fmt: skip
         return Range(*value)
 
     def _narrow(self, name: str, new: Range) -> None:
@@ -129,9 +151,9 @@ class _Reader:
             return True
         limit = dim(other)
         if sign in ("<", "<="):
-            self._fact(name, high=limit if sign == "<=" else ("-", limit, 1))
+            self._fact(name, high=limit if sign == "<=" else make("-", limit, 1))
         elif sign in (">", ">="):
-            self._fact(name, low=limit if sign == ">=" else ("+", limit, 1))
+            self._fact(name, low=limit if sign == ">=" else make("+", limit, 1))
         else:
             return False
         return True
@@ -159,7 +181,12 @@ def read_precondition(
     for name, r in ranges.items():
         if r.low > r.high or r.choices == ():
             place = pre.span if pre is not None else syntax.NOWHERE
-            raise problem("T311", place, f"no size {name} meets the precondition")
+            raise problem(
+                "T311",
+                place,
+                f"no size {name} meets the precondition",
+                hint="two conditions exclude each other; drop one",
+            )
     return Precondition(ranges, reader.scalars, reader.facts, tuple(reader.predicates))
 
 

@@ -187,8 +187,9 @@ def check_violations(
     for name in names:
         if vocabulary.signatures and name.id not in vocabulary.signatures:
             raise problem(
-                "N210", name.span, f"there is no signature {name.id}", hint=did_you_mean(name.id, vocabulary.signatures)
-            )
+                "N210", name.span, f"there is no signature {name.id}",
+                hint=did_you_mean(name.id, vocabulary.signatures) or "see kc list signatures",
+            )  # fmt: skip
         if vocabulary.inputs and vocabulary.signatures and name.id not in shown:
             able = sorted(k for k, v in vocabulary.inputs.items() if name.id in v)
             raise problem(

@@ -30,6 +30,7 @@ _ARRAY_CALLS: Mapping[str, Any] = {
     "maximum": np.maximum,
     "minimum": np.minimum,
 }
+_OPERANDS: Mapping[str, int] = {"maximum": 2, "minimum": 2}
 _NORMS = ("max", "min", "sum", "mean", "norm")
 
 
@@ -49,9 +50,10 @@ class Environment:
 def number(expr: syntax.Expr, env: Environment) -> Any:
     """The value of a tolerance expression: a number or an array that broadcasts to the output."""
     if isinstance(expr, syntax.Number):
-        return expr.value
+        return float(expr.value)  # so that 2 ^ -3 is a number
     if isinstance(expr, syntax.Name):
-        return _name(expr, env)
+        value = _name(expr, env)
+        return float(value) if isinstance(value, int) else value
     if isinstance(expr, syntax.Unary):
         return -number(expr.operand, env) if expr.op == "-" else number(expr.operand, env)
     if isinstance(expr, syntax.Binary):
@@ -109,21 +111,33 @@ def _call(expr: syntax.Call, env: Environment) -> Any:
     if expr.function in ("u", "eps") and len(args) == 1:
         fmt = format_of(args[0], env.dtypes)
         return fmt.u if expr.function == "u" else fmt.eps
-    if expr.function == "gamma" and len(args) == 2:
-        return BoundContext().gamma(int(number(args[0], env)), format_of(args[1], env.dtypes))
-    values = [number(a, env) for a in args]
-    if expr.function in _ARRAY_CALLS:
-        return _ARRAY_CALLS[expr.function](*values)
-    if expr.function in _NORMS and len(values) == 1:
-        axis = next((constant(a.value) for a in expr.arguments if a.keyword == "axis"), None)
-        x = np.asarray(values[0], dtype=np.float64)
-        if expr.function == "norm":
-            return np.sqrt(np.sum(x * x, axis=axis, keepdims=axis is not None))
-        return getattr(np, expr.function)(x, axis=axis, keepdims=axis is not None)
+    try:
+        if expr.function == "gamma" and len(args) == 2:
+            return BoundContext().gamma(int(number(args[0], env)), format_of(args[1], env.dtypes))
+        values = [number(a, env) for a in args]
+        if expr.function in _ARRAY_CALLS and len(values) == _OPERANDS.get(expr.function, 1):
+            return _ARRAY_CALLS[expr.function](*values)
+        if expr.function in _NORMS and len(values) == 1:
+            return _norm(expr, np.asarray(values[0], dtype=np.float64))
+    except (TypeError, ValueError, IndexError) as error:
+        raise problem("T307", expr.span, f"{expr.function} does not fit here: {error}") from error
     known = [*_ARRAY_CALLS, *_NORMS, "u", "eps", "gamma", "reference"]
+    if expr.function in known:
+        raise problem(
+            "T307", expr.span, f"{expr.function} does not take {len(args)} operand(s)",
+            hint="write abs(x), maximum(x, z), max(x, axis = -1), u(P), gamma(N, P) or reference(y)",
+        )  # fmt: skip
     raise problem(
         "N205", expr.span, f"a tolerance has no function {expr.function}", hint=did_you_mean(expr.function, known)
     )
+
+
+def _norm(expr: syntax.Call, x: Array) -> Any:
+    """`max(abs(x))` over everything, or with `axis = -1` along one axis that stays as a size of 1."""
+    axis = next((constant(a.value) for a in expr.arguments if a.keyword == "axis"), None)
+    if expr.function == "norm":
+        return np.sqrt(np.sum(x * x, axis=axis, keepdims=axis is not None))
+    return getattr(np, expr.function)(x, axis=axis, keepdims=axis is not None)
 
 
 def apply(tolerance: syntax.Tolerance, derived: Acceptance, env: Environment, fmt: Format) -> Acceptance:
@@ -187,11 +201,11 @@ def _option(option: syntax.Argument, given: dict[str, Any], ulps: dict[str, floa
     if option.keyword == "summation":
         name = value.function if isinstance(value, syntax.Call) else value.id if isinstance(value, syntax.Name) else ""
         if name == "probabilistic" and isinstance(value, syntax.Call):
-            given["probabilistic"] = float(constant(value.arguments[0].value))
+            given["probabilistic"] = float(_positive(value))
         elif name in ("any", "sequential", "pairwise", "blocked", "split"):
             given["summation"] = name
             if isinstance(value, syntax.Call):
-                given["block"] = int(constant(value.arguments[0].value))
+                given["block"] = int(_positive(value))
         else:
             orders = ["any", "sequential", "pairwise", "blocked", "split", "probabilistic"]
             raise problem(
@@ -207,8 +221,18 @@ def _option(option: syntax.Argument, given: dict[str, Any], ulps: dict[str, floa
             "S406",
             option.span,
             f"derived has no option {option.keyword}",
-            hint=did_you_mean(str(option.keyword), known),
+            hint=did_you_mean(str(option.keyword), known) or "options: summation = ORDER, or FUNCTION = ULPS",
         )
+
+
+def _positive(value: syntax.Call) -> Any:
+    """The one argument of blocked(b), split(k) or probabilistic(lambda)."""
+    found = constant(value.arguments[0].value) if len(value.arguments) == 1 else None
+    if not isinstance(found, int | float) or found < (1 if value.function != "probabilistic" else 0):
+        raise problem(
+            "S406", value.span, f"{value.function} takes one number of at least 1", hint=f"write {value.function}(8)"
+        )
+    return found
 
 
 def _parts(tolerance: syntax.Tolerance | None) -> list[syntax.Tolerance]:

@@ -170,7 +170,6 @@ class Namespace:
             "logical_or": "or",
             "logical_not": "not",
             "cumulative_sum": "cumsum",
-            "expand_dims": "expand",
         }.get(name, name)
         if name in _REDUCTIONS:
             return lambda x, *, axis=None, keepdims=False, **more: self._reduce(spelling, x, axis, keepdims, more)
@@ -203,6 +202,9 @@ class Namespace:
 
     def concat(self, arrays: list[Traced], *, axis: int = 0) -> Traced:
         return self._call("concat", tuple(arrays), axis=axis)
+
+    def expand_dims(self, x: Traced, *, axis: int = 0) -> Traced:
+        return self._call("expand", (x,), axis=axis)
 
     def take(self, x: Traced, indices: Traced, *, axis: int = 0) -> Traced:
         return self._call("gather", (x, indices), axis=axis)
@@ -270,42 +272,42 @@ def _format(name: Any) -> Format:
 
 
 def _load(reference: syntax.PythonReference) -> Callable[..., Any]:
+    """The function that the reference names. ImportError or AttributeError when there is none."""
     module_name, _, attribute = reference.path.rpartition(":")
-    base = Path(reference.span.file).parent
-    try:
-        if module_name.endswith(".py"):
-            path = base / module_name
-            spec = importlib.util.spec_from_file_location(path.stem, path)
-            if spec is None or spec.loader is None or not path.exists():
-                raise ImportError(f"{path.name} is not beside the contract")
-            module = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(module)
-        else:
-            module = importlib.import_module(module_name)
-        function = op.attrgetter(attribute)(module)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise problem(
-            "N216",
-            reference.span,
-            f'the reference "{reference.path}" cannot be loaded: {error}',
-            hint='write python "package.module:function", or python "file.py:function" for a file beside the contract',
-        ) from error
-    return function  # type: ignore[no-any-return]
+    if not module_name or not attribute:
+        raise ImportError("it is not of the form module:function")
+    if module_name.endswith(".py"):
+        path = Path(reference.span.file).parent / module_name
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        if spec is None or spec.loader is None or not path.exists():
+            raise ImportError(f"{path.name} is not beside the contract")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    else:
+        module = importlib.import_module(module_name)
+    return op.attrgetter(attribute)(module)  # type: ignore[no-any-return]
 
 
 def trace(reference: syntax.PythonReference, scope: Scope, inputs: list[str], count: int) -> list[int]:
     """The nodes that the function returns. Raises Problem when it cannot be loaded or leaves the language."""
-    function = _load(reference)
     builder = scope.builder
     arrays = [Traced(builder, scope.names[n]) for n in inputs]
     scalars = {n: Traced(builder, i) for n, i in scope.names.items() if n not in inputs}
+    did = "cannot be loaded: "
     try:
+        function = _load(reference)
+        did = "raised "
         result = function(*arrays, **scalars)
     except ArithmeticScopeError as error:
         raise problem("T304", reference.span, f'in "{reference.path}": {error}') from error
     except Exception as error:
         raise problem(
-            "N216", reference.span, f'the reference "{reference.path}" raised {type(error).__name__}: {error}'
+            "N216",
+            reference.span,
+            f'the reference "{reference.path}" {did}{type(error).__name__}: {error}',
+            hint='write python "package.module:function", or python "file.py:function" for a file beside the contract'
+            if did != "raised "
+            else "it takes the inputs in order and the parameters by name, and computes with functions of the array API",
         ) from error
     results = result if isinstance(result, tuple) else (result,)
     if len(results) != count or not all(isinstance(r, Traced) for r in results):

@@ -30,6 +30,8 @@ class Problem(Exception):
 
 
 def problem(code: str, span: Span, message: str, *, hint: str = "", expected: str = "", found: str = "") -> Problem:
+    if not (hint or expected or found):
+        hint = f"kc explain {code} shows an example"
     return Problem(diagnose(code, span, message, hint=hint, expected=expected, found=found))
 
 
@@ -107,10 +109,21 @@ def constant(expr: syntax.Expr, names: Mapping[str, Any] | None = None) -> Any:
     if isinstance(expr, syntax.Binary):
         return _binary(expr, names)
     if isinstance(expr, syntax.Call) and expr.function in _CALLS:
-        return _CALLS[expr.function](*(constant(a.value, names) for a in expr.arguments))
+        return _called(expr, [constant(a.value, names) for a in expr.arguments])
     if isinstance(expr, syntax.Choice | syntax.Listing | syntax.Group):
         return tuple(constant(i, names) for i in expr.items)
-    raise problem("T303", expr.span, "this must be known before any input is: a number, a size or a parameter")
+    raise problem(
+        "T303", expr.span, "this must be known before any input is: a number, a size or a parameter",
+        hint=f"functions of numbers: {', '.join(_CALLS)}",
+    )  # fmt: skip
+
+
+def _called(expr: syntax.Call, values: list[Any]) -> Any:
+    try:
+        return _CALLS[expr.function](*values)
+    except (TypeError, ValueError, ArithmeticError) as error:
+        given = ", ".join(str(v) for v in values)
+        raise problem("T303", expr.span, f"{expr.function}({given}) has no value: {error}") from error
 
 
 def _binary(expr: syntax.Binary, names: Mapping[str, Any]) -> Any:
@@ -125,7 +138,10 @@ def _binary(expr: syntax.Binary, names: Mapping[str, Any]) -> Any:
         subjects = expr.left.items if isinstance(expr.left, syntax.Group) else (expr.left,)
         return all(member(constant(s, names), expr.right, names) for s in subjects)
     if expr.op not in _OPS:
-        raise problem("T303", expr.span, f"the operator {expr.op} needs arrays; here only numbers are known")
+        raise problem(
+            "T303", expr.span, f"the operator {expr.op} needs arrays; here only numbers are known",
+            hint=f"operators of numbers: {' '.join(_OPS)}",
+        )  # fmt: skip
     left, right = constant(expr.left, names), constant(expr.right, names)
     try:
         return _OPS[expr.op](left, right)

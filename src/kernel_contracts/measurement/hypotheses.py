@@ -6,8 +6,10 @@ diagnosis, never a verdict; the verdict came from the bound.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 import numpy as np
 
@@ -19,27 +21,39 @@ from kernel_contracts.numerics.interpret import Instance, emulate, evaluate
 from kernel_contracts.numerics.mutants import mutants
 from kernel_contracts.numerics.operators.base import EmulateContext
 from kernel_contracts.numerics.program import Program
-from kernel_contracts.numerics.rounding import round_to
+from kernel_contracts.numerics.rounding import round_to, ulp_of
 
-#: Emulating a narrow accumulator costs one vector operation a term; larger cases are left undiagnosed.
+#: Emulating a narrow accumulator costs one vector operation a term; larger and longer cases are left undiagnosed.
 EMULATE_LIMIT = 1 << 20
+TERMS_LIMIT = 1 << 12
 #: A mutant whose own error is this small beside the candidate's cannot be told from none.
 _FAINT = 1e-12
 
 
 def explain(
-    bound: Bound, instance: Instance, outputs: Mapping[str, Array], centers: Mapping[str, Array], names: Iterable[str]
+    bound: Bound,
+    instance: Instance,
+    outputs: Mapping[str, Array],
+    centers: Mapping[str, Array],
+    names: Iterable[str],
+    tolerances: Mapping[str, Array] = MappingProxyType({}),
 ) -> dict[str, float]:
-    """For each mutant (with its arguments and place) the share of the candidate's error that it leaves unexplained."""
+    """For each mutant (with its arguments and place) the share of the candidate's error that it leaves unexplained.
+
+    Errors count in units of `tolerances` where they are given, so that a small element that is wrong weighs more than
+    the honest rounding of a large one.
+    """
     found: dict[str, float] = {}
+    too_long = instance_size(instance) > EMULATE_LIMIT or _terms(bound, instance) > TERMS_LIMIT
+    weights = {n: _weight(centers[n], tolerances.get(n), bound, n) for n in outputs}
     for name in names:
         entry = mutants().get(name)
-        if entry is None or (entry.emulated and instance_size(instance) > EMULATE_LIMIT):
+        if entry is None or (entry.emulated and too_long):
             continue
         for arguments in entry.defaults:
             shown = f"({', '.join(str(a) for a in arguments)})" if arguments else ""
             for where, program in entry.apply(bound.program, arguments):
-                rest = _unexplained(bound, instance, outputs, centers, program, entry.emulated)
+                rest = _unexplained(bound, instance, outputs, centers, weights, program, entry.emulated)
                 if rest is not None and rest < 1.0:
                     found[f"{name}{shown}: {where}"] = rest
     return {k: round(v, 6) for k, v in sorted(found.items(), key=lambda kv: kv[1])}
@@ -52,11 +66,28 @@ def instance_size(instance: Instance) -> int:
     return out
 
 
+def _terms(bound: Bound, instance: Instance) -> int:
+    """The longest sum of the reference."""
+    lengths = [math.prod(np.shape(instance.inputs[n])[a] for a in axes) for n, axes in bound.contracted.items()]
+    return max(lengths, default=1)
+
+
+def _weight(center: Array, tolerance: Array | None, bound: Bound, output: str) -> Array:
+    """What one unit of error counts: one over the tolerance, and over half an ulp where there is none to spare."""
+    if tolerance is None or not bound.outputs[output].is_real:
+        return np.ones(np.shape(center))
+    least = ulp_of(np.asarray(center, dtype=np.float64), bound.outputs[output]) / 2
+    with np.errstate(all="ignore"):
+        weight = 1.0 / np.maximum(tolerance, least)
+    return np.where(np.isfinite(weight), weight, 0.0)
+
+
 def _unexplained(
     bound: Bound,
     instance: Instance,
     outputs: Mapping[str, Array],
     centers: Mapping[str, Array],
+    weights: Mapping[str, Array],
     program: Program,
     emulated: bool,
 ) -> float | None:
@@ -76,17 +107,18 @@ def _unexplained(
             m, center = round_to(m, bound.outputs[name]), round_to(center, bound.outputs[name])
         numbers = np.asarray(y, dtype=np.float64)
         scale = float(np.max(np.abs(center[np.isfinite(center)]), initial=0.0)) or 1.0
-        left += _square(numbers, m, scale)
-        total += _square(numbers, center, scale)
-        size += _square(m, center, scale)
+        weight = weights[name]
+        left += _square(numbers, m, scale, weight)
+        total += _square(numbers, center, scale, weight)
+        size += _square(m, center, scale, weight)
     if total <= 0 or size <= _FAINT * total:
         return None
     return float(np.sqrt(left / total))
 
 
-def _square(a: Array, b: Array, scale: float) -> float:
-    """|a - b|^2; where only one of them is a number, as far apart as `scale`."""
+def _square(a: Array, b: Array, scale: float, weight: Array) -> float:
+    """|a - b|^2 by weight; where only one of them is a number, as far apart as `scale`."""
     with np.errstate(all="ignore"):
         same = (a == b) | (np.isnan(a) & np.isnan(b))
         apart = np.where(np.isfinite(a) & np.isfinite(b), np.abs(a - b), np.where(same, 0.0, scale))
-        return float(np.sum(np.minimum(apart, 1e150) ** 2))
+        return float(np.sum(np.minimum(weight * apart, 1e150) ** 2))

@@ -16,13 +16,17 @@ Measure = Callable[[Case], Observation]
 
 
 def shrink(
-    contract: Contract, first: Observation, measure: Measure, fails: Callable[[Observation], bool]
+    contract: Contract,
+    first: Observation,
+    measure: Measure,
+    fails: Callable[[Observation], bool],
+    attempts: int = ATTEMPTS,
 ) -> Observation:
     """The smallest failing observation found within a few attempts; `first` when nothing smaller fails.
 
     A smaller case must fail in the same way: same outcome, same kind of defect.
     """
-    best, left = first, ATTEMPTS
+    best, left = first, attempts
     progress = True
     while progress and left > 0:
         progress = False

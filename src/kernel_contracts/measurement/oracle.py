@@ -51,15 +51,21 @@ class Oracle(Protocol):
 
 
 def work(instance: Instance) -> int:
-    """Operations of the whole program, roughly: elements of every node, times the length of contractions."""
+    """Operations of the whole program, roughly: elements of every node and of what is summed into it."""
     sizes = instance.environment()
+    nodes = instance.program.nodes
+
+    def elements(index: int) -> int:
+        return math.prod(max(size_of(d, sizes), 1) for d in nodes[index].type.shape)
+
     total = 0
-    for node in instance.program.nodes:
-        elements = math.prod(max(size_of(d, sizes), 1) for d in node.type.shape)
-        if adds_up(node.op):
-            first = instance.program.nodes[node.args[0]].type.shape
-            elements *= max((size_of(d, sizes) for d in first), default=1)
-        total += elements
+    for i, node in enumerate(nodes):
+        total += elements(i)
+        if node.op in ("matmul", "einsum", "affine"):
+            # m k, k n and m n of a product m k n
+            total += math.isqrt(math.prod((elements(node.args[0]), elements(node.args[1]), elements(i))))
+        elif adds_up(node.op):
+            total += elements(node.args[0])
     return total
 
 

@@ -141,11 +141,13 @@ class Session:
         oracle = time.perf_counter()
         readings: list[OutputReading] = []
         centers: dict[str, Array] = {}
+        radii: dict[str, Array] = {}
         extra: dict[str, float] = {}
         if truth.centers:
             for judged in self.admitted(instance, bounded, truth, outputs):
                 readings.append(read(judged.text, judged.candidate, judged.acceptance, truth.share))
                 centers.setdefault(judged.text, judged.acceptance.center)
+                radii.setdefault(judged.text, judged.acceptance.tolerance)
             if outputs:
                 oracle_values = {n: centers[n] for n in outputs if n in centers}
                 extra = dict(family.read(self.request(case), inputs, outputs, oracle_values))
@@ -165,10 +167,25 @@ class Session:
                 "compare": time.perf_counter() - oracle,
             },
         )
-        return self._diagnose(observation, instance, outputs, centers)
+        if observation.violating and self.bound.context.summation != "any" and truth.centers:
+            looser = self._any_order(instance, truth, outputs)
+            observation = replace(observation, readings={**observation.readings, "any_order_ratio": looser})
+        return self._diagnose(observation, instance, outputs, centers, radii)
+
+    def _any_order(self, instance: Instance, truth: Truth, outputs: Mapping[str, Array]) -> float:
+        """How the same answers compare with the bound of a sum in any order."""
+        looser = replace(self.bound, context=replace(self.bound.context, summation="any"))
+        other = Session(self.contract, looser, self.kernel, self.ladder)
+        admitted = other.admitted(instance, other.truth(instance)[0], truth, outputs)
+        return max((float(j.acceptance.ratios(j.candidate).max(initial=0.0)) for j in admitted), default=0.0)
 
     def _diagnose(
-        self, observation: Observation, instance: Instance, outputs: Mapping[str, Array], centers: Mapping[str, Array]
+        self,
+        observation: Observation,
+        instance: Instance,
+        outputs: Mapping[str, Array],
+        centers: Mapping[str, Array],
+        radii: Mapping[str, Array],
     ) -> Observation:
         family = item_of(observation.case).name
         if not observation.violating or not self.mutants or self._diagnosed.get(family, 0) >= _DIAGNOSED:
@@ -177,7 +194,7 @@ class Session:
             return observation
         self._diagnosed[family] = self._diagnosed.get(family, 0) + 1
         plain = replace(instance, program=self.bound.program)
-        return replace(observation, hypotheses=explain(self.bound, plain, outputs, centers, self.mutants))
+        return replace(observation, hypotheses=explain(self.bound, plain, outputs, centers, self.mutants, radii))
 
     # -------------------------------------------------------------------------------------------- oracle side
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -240,6 +241,15 @@ def _even(dims: Mapping[str, DimRange], n: int, budget: int) -> Dims:
     return {name: allowed.nearest(n) for name, allowed in dims.items()}
 
 
+def _planes(
+    dims: Mapping[str, DimRange], rng: np.random.Generator, arguments: tuple[float, ...], budget: int
+) -> Iterable[Dims]:
+    """Two dims near n, the others small: arrays of many elements at little work."""
+    n = _argument(arguments, 512)
+    for a, b in combinations(dims, 2):
+        yield _fill(dims, {a: dims[a].nearest(n), b: dims[b].nearest(n - 3)}, budget)
+
+
 def _ordinary(
     dims: Mapping[str, DimRange], rng: np.random.Generator, arguments: tuple[float, ...], budget: int
 ) -> Iterable[Dims]:
@@ -277,6 +287,7 @@ _FAMILIES = (
     ShapeFamily("empty", "each dim 0 in turn, where allowed", _empty),
     ShapeFamily("large", "extents up to n", _large, ("n",)),
     ShapeFamily("square", "all extents equal", _square, ("n",)),
+    ShapeFamily("planes", "two dims at n, the others small", _planes, ("n",)),
     ShapeFamily("ordinary", "the usual benchmark sizes", _ordinary),
     ShapeFamily("held_out", "random sizes that no benchmark uses", _held_out, ("count",)),
     ShapeFamily("powers", "powers of two", _powers),

@@ -43,6 +43,8 @@ class Witness:
     seen: Mapping[str, Any]
     """Worst element: output, index, got, oracle, tolerance, ratio."""
     platform: Mapping[str, Any]
+    path: str = ""
+    """The contract's file: a reference in Python lies beside it."""
 
     def save(self, path: Path) -> None:
         data = {
@@ -57,6 +59,7 @@ class Witness:
             "case": case_json(self.case),
             "inputs": {n: _packed(x, self.formats[n]) for n, x in self.inputs.items()},
             "platform": dict(self.platform),
+            "path": self.path,
             "source": self.source,
         }
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -70,22 +73,19 @@ def load(path: str | Path) -> Witness:
         if data["version"] != VERSION:
             raise UsageError(f"{path} is a witness of version {data['version']}; this tool reads version {VERSION}")
         return Witness(
-            data["source"],
-            data["contract"],
+            str(data["source"]),
+            str(data["contract"]),
             case_from(data["case"]),
             {n: _unpacked(p) for n, p in data["inputs"].items()},
             {n: p["format"] for n, p in data["inputs"].items()},
-            data["target"],
-            data["stack"],
-            data["device"],
-            data["signature"],
-            data["detail"],
-            data["seen"],
-            data["platform"],
+            *(str(data[k]) for k in ("target", "stack", "device", "signature", "detail")),
+            dict(data["seen"]),
+            dict(data["platform"]),
+            str(data.get("path", "")),
         )
     except OSError as error:
         raise UsageError(f"cannot read the witness {path}: {error.strerror}; check the path") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(
             f"{path} is not a witness file: {type(error).__name__} {error}; give one that kc check wrote"
         ) from error

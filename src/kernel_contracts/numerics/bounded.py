@@ -120,14 +120,16 @@ class BoundContext:
     ) -> Bounded:
         """One operation in `fmt` whose exact result lies within `e` of `v`, done with an error of `ulps` ulp."""
         with np.errstate(invalid="ignore", over="ignore"):
-            magnitude = np.abs(v) + e
+            magnitude = np.abs(np.asarray(v, dtype=np.float64))
+            magnitude += e
             if quantum is not None and ulps <= 0.5 and _all_zero(e):
                 if self.unrounded(quantum, float(np.max(magnitude, initial=0.0)), fmt):
                     return Bounded(v, 0.0, nonneg, quantum)
             error = magnitude * (2 * ulps * fmt.u)
             if tiny or self.flush:
-                error = error + max(2 * ulps, 1.0) * self.tiny(fmt)
-            return clean(v, e, error, fmt, magnitude + error, nonneg)
+                error += max(2 * ulps, 1.0) * self.tiny(fmt)
+            magnitude += error
+            return clean(v, e, error, fmt, magnitude, nonneg)
 
 
 def _all_zero(e: Radius) -> bool:
@@ -144,10 +146,10 @@ def clean(
     infinities have no such certainty.
     """
     with np.errstate(invalid="ignore", over="ignore"):
-        e = np.array(carried + error, dtype=np.float64)
+        e = np.asarray(carried + error, dtype=np.float64)
         e *= 1 + SLACK
-    # the largest radius is NaN or infinite where any is: one pass instead of three
-    if not math.isfinite(float(np.max(e, initial=0.0))) or not np.isfinite(v).all():
+    # the largest number is NaN or infinite where any is, and no value exceeds its magnitude: two passes, not six
+    if not math.isfinite(float(np.max(e, initial=0.0))) or not math.isfinite(float(np.max(magnitude, initial=0.0))):
         infinite = np.isinf(v)
         e = np.where(np.isnan(e) | np.isnan(v), np.inf, e)
         certain = np.isfinite(carried) & (fmt is None or fmt.overflow == "inf")

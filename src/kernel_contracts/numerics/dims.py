@@ -17,6 +17,9 @@ Shape = tuple[Dim, ...]
 
 _TRIALS = 24
 
+UP = "^^"
+"""`a ^^ b`: the least power of two from a on, at least b. Only mutants use it; no contract can write it."""
+
 
 def make(op: str, left: Dim, right: Dim) -> Dim:
     """The expression `left op right`, folded where both sides are numbers and where a neutral element stands."""
@@ -48,6 +51,8 @@ def _apply(op: str, a: int, b: int) -> int:
         return a % b
     if op == "^":
         return int(a**b)
+    if op == UP:
+        return max(b, 1 << max(a - 1, 0).bit_length())
     raise ArithmeticScopeError(f"sizes know + - * // % ^, not {op!r}")
 
 

@@ -60,8 +60,13 @@ class FloatDomain:
     def power(self, x: Any, y: Any) -> Any:
         return np.power(self.real(x), self.real(y))
 
+    def quotient(self, a: Any, b: Any) -> Any:
+        """floor(a / b), without the error of a rounded quotient: 19 for 2 over the float64 nearest to 0.1."""
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            return np.floor_divide(self.real(a), self.real(b))
+
     def remainder(self, a: Any, b: Any) -> Any:
-        """a - b floor(a / b), without the error of a rounded quotient."""
+        """a - b floor(a / b)."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.mod(self.real(a), self.real(b))
 
@@ -130,7 +135,8 @@ class BallDomain:
     def real(self, x: Any) -> Any:
         x = np.asarray(x)
         if x.dtype == object:
-            return x
+            # NumPy fills with plain numbers: an empty sum, a padding
+            return x if all(type(p) is self._arb for p in x.flat) else _object(self._arb)(x)
         if x.dtype.kind in "iub":
             return _object(lambda n: self._arb(int(n)))(x)
         return _object(lambda n: self._arb(float(n)))(x)
@@ -139,11 +145,14 @@ class BallDomain:
         return self.functions[name](self.real(x))
 
     def power(self, x: Any, y: Any) -> Any:
-        return np.frompyfunc(lambda a, b: a**b, 2, 1)(self.real(x), self.real(y))
+        with np.errstate(all="ignore"):
+            return np.frompyfunc(lambda a, b: a**b, 2, 1)(self.real(x), self.real(y))
+
+    def quotient(self, a: Any, b: Any) -> Any:
+        return self.floor(self.real(a) / self.real(b))
 
     def remainder(self, a: Any, b: Any) -> Any:
-        a, b = self.real(a), self.real(b)
-        return a - self.floor(a / b) * b
+        return self.real(a) - self.quotient(a, b) * self.real(b)
 
     def larger(self, a: Any, b: Any) -> Any:
         return np.frompyfunc(lambda p, q: p if self._mid(p) >= self._mid(q) else q, 2, 1)(self.real(a), self.real(b))
@@ -180,7 +189,12 @@ class BallDomain:
 
 def _object(f: Callable[[Any], Any]) -> Unary:
     apply = np.frompyfunc(f, 1, 1)
-    return lambda x: np.asarray(apply(x), dtype=object)
+
+    def over(x: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return np.asarray(apply(x), dtype=object)
+
+    return over
 
 
 def _through_balls(name: str, x: Any, dtype: np.dtype[Any]) -> Any:

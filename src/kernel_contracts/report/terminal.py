@@ -66,6 +66,8 @@ def story(
             grid.add_row(label, value)
         grid.add_row("input", _input(witness))
     grid.add_row("cases", f"{finding.failures} of {finding.samples} fail; shown is the smallest that does")
+    for note in finding.notes:
+        grid.add_row("note", note)
     grid.add_row("contract", _place(contract.path))
     if replay:
         grid.add_row("again", Text(replay, "bold"))

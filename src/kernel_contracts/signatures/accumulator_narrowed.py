@@ -6,6 +6,8 @@ from kernel_contracts.signatures.base import Evidence, Rule
 
 #: Probes under which every partial sum fits the declared accumulator, so that any loss is the accumulator's.
 PROBES = {"exact", "swamping", "width"}
+#: Ordinary data on which a narrow sum shows too. Whatever fails elsewhere as well is more than a narrow sum.
+SUMS = {"ones", "positive", "repeated", "cancelling", "near_overflow", "powers"}
 
 
 def match(evidence: Evidence) -> str | None:
@@ -17,7 +19,7 @@ def match(evidence: Evidence) -> str | None:
     found = evidence.explained_by("accumulate")
     if found is not None:
         return found
-    if failing & PROBES and "permutation" not in failing:
+    if evidence.explanation() is None and failing & PROBES and failing <= PROBES | SUMS:
         lost = next(o for o in evidence.failing if o.case.family.partition("(")[0] in PROBES)
         return (
             f"sums that fit {evidence.accumulator_bits} bits exactly come out wrong under {lost.case.family}: "

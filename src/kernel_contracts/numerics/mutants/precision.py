@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from kernel_contracts.formats import Format
 from kernel_contracts.numerics.builder import Builder
-from kernel_contracts.numerics.dims import Dim, make
+from kernel_contracts.numerics.dims import Dim, make, product
 from kernel_contracts.numerics.mutants.base import Mutant, copy, each, finals, format_argument, once
 from kernel_contracts.numerics.operators import adds_up
 from kernel_contracts.numerics.program import Node, Program
@@ -106,6 +107,11 @@ def _partial(program: Program, arguments: tuple[Any, ...]) -> Iterator[tuple[str
     parts = int(arguments[1]) if len(arguments) > 1 else 4
 
     def hook(builder: Builder, index: int, node: Node, args: list[int]) -> int | None:
+        if node.op == "affine":  # the parts of the product alone; the bias joins at the end
+            product = builder.op("matmul", args[:2])
+            split = hook(builder, index, replace(node, op="matmul", type=builder.type(product)), args[:2])
+            builder.format = node.format
+            return None if split is None else builder.op("add", [split, args[2]])
         if node.op not in ("matmul", "sum") or node.type.kind != "real" or node.format.precision <= fmt.precision:
             return None
         shapes = [builder.type(a).shape for a in args]
@@ -124,10 +130,26 @@ def _partial(program: Program, arguments: tuple[Any, ...]) -> Iterator[tuple[str
             ]
             part = builder.op("round", [copy(builder, node, cut)], {"format": fmt})
             builder.format = fmt
-            total = part if total is None else builder.op("add", [total, part])
+            total = part if total is None else builder.op("round", [builder.op("add", [total, part])], {"format": fmt})
         return total
 
     yield from once(f"{parts} partial sums added in {fmt}", program, hook)
+    yield from _narrow_mean(program, fmt)
+
+
+def _narrow_mean(program: Program, fmt: Format) -> Iterator[tuple[str, Program]]:
+    """A mean from a sum and a count that are both held in `fmt`."""
+
+    def hook(builder: Builder, index: int, node: Node, args: list[int]) -> int | None:
+        if node.op != "mean" or node.type.kind != "real" or node.format.precision <= fmt.precision:
+            return None
+        how = {"axis": node.attrs["axis"], "keep": node.attrs["keep"]}
+        total = builder.op("round", [builder.op("sum", args, how)], {"format": fmt})
+        shape = builder.type(args[0]).shape
+        size = builder.size(product(tuple(shape[a] for a in node.attrs["axis"])))
+        return builder.op("div", [total, builder.op("cast", [size], {"format": fmt})])
+
+    yield from once(f"sum and count of a mean held in {fmt}", program, hook)
 
 
 def _truncate(program: Program, arguments: tuple[Any, ...]) -> Iterator[tuple[str, Program]]:

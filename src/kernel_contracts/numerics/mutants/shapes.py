@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kernel_contracts.numerics.builder import Builder
-from kernel_contracts.numerics.dims import Dim, make
+from kernel_contracts.numerics.dims import UP, Dim, make
 from kernel_contracts.numerics.mutants.base import Mutant, copy, rewrite
 from kernel_contracts.numerics.operators import adds_up
 from kernel_contracts.numerics.program import Node, Program
@@ -38,10 +38,10 @@ def _dropped_sums(program: Program, tile: int) -> Iterator[tuple[str, Program]]:
     def hook(builder: Builder, index: int, node: Node, args: list[int]) -> int | None:
         if not adds_up(node.op) or node.op in ("cumsum", "mean", "var") or node.type.kind != "real":
             return None
-        if node.op == "matmul":
-            shapes = [builder.type(a).shape for a in args]
+        if node.op in ("matmul", "affine"):
+            shapes = [builder.type(a).shape for a in args[:2]]
             axes = [len(shapes[0]) - 1, max(len(shapes[1]) - 2, 0)]
-            cut = [_cut(builder, a, axis, tile) for a, axis in zip(args, axes, strict=True)]
+            cut = [_cut(builder, a, axis, tile) for a, axis in zip(args[:2], axes, strict=True)] + args[2:]
         elif node.op == "sum":
             cut = args
             for axis in node.attrs["axis"]:
@@ -75,17 +75,46 @@ def _zero_tail(program: Program, output: int, axis: int, tile: int) -> Program |
 
 
 def _pad_zero(program: Program, arguments: tuple[Any, ...]) -> Iterator[tuple[str, Program]]:
-    """The whole computation on inputs padded with zeros along one size; the result cut back to what was asked."""
-    tile = int(arguments[0]) if arguments else 16
+    """The whole computation on inputs padded with zeros along one size; the result cut back to what was asked.
+
+    The tile is a number of elements, or `pow2` for the next power of two.
+    """
+    tile = 0 if arguments and arguments[0] == "pow2" else int(arguments[0]) if arguments else 16
     names = sorted({d for n in program.nodes if n.op == "input" for d in n.type.shape if isinstance(d, str)})
     for name in names:
         made = _padded(program, name, tile)
         if made is not None:
-            yield f"zeros of the padding of {name} (to a multiple of {tile}) taken for data", made
+            yield f"zeros of the padding of {name} (to {_padding(tile)}) taken for data", made
+    yield from _padded_deviations(program, tile)
+
+
+def _padding(tile: int) -> str:
+    return f"a multiple of {tile}" if tile else "a power of two"
+
+
+def _wide(size: Dim, tile: int) -> Dim:
+    return make("*", make("//", make("+", size, tile - 1), tile), tile) if tile else make(UP, size, 1)
+
+
+def _padded_deviations(program: Program, tile: int) -> Iterator[tuple[str, Program]]:
+    """A variance whose padded lanes hold 0 - mean: right mean, and mean^2 too much for each of them."""
+
+    def hook(builder: Builder, index: int, node: Node, args: list[int]) -> int | None:
+        if node.op != "var" or len(node.attrs["axis"]) != 1:
+            return None
+        size = builder.type(args[0]).shape[node.attrs["axis"][0]]
+        lanes = builder.op("div", [builder.size(make("-", _wide(size, tile), size)), builder.size(size)])
+        mean = builder.op("mean", args, {"axis": node.attrs["axis"], "keep": node.attrs["keep"]})
+        leaked = builder.op("mul", [builder.op("mul", [mean, mean]), lanes])
+        return builder.op("add", [copy(builder, node, args), leaked])
+
+    made = rewrite(program, hook)
+    if made is not None:
+        yield f"deviations of padded lanes (to {_padding(tile)}) taken into the variance", made
 
 
 def _padded(program: Program, name: str, tile: int) -> Program | None:
-    wide: Dim = make("*", make("//", make("+", name, tile - 1), tile), tile)
+    wide = _wide(name, tile)
     replaced = {name: wide}
 
     def hook(builder: Builder, index: int, node: Node, args: list[int]) -> int | None:
@@ -122,5 +151,5 @@ def _substitute(value: Any, table: Mapping[str, Dim]) -> Any:
 
 MUTANTS = (
     Mutant("drop_tail", "elements past the last whole tile left out", "tail_dropped", _drop_tail, False, ((16,),)),
-    Mutant("pad_zero", "padding taken for data", "padding_leaked", _pad_zero, False, ((16,),)),
+    Mutant("pad_zero", "padding taken for data", "padding_leaked", _pad_zero, False, ((16,), ("pow2",))),
 )

@@ -69,24 +69,15 @@ def _bias_after_activation(program: Program, arguments: tuple[Any, ...]) -> Iter
     """act(x w) + b for act(x w + b)."""
     outputs = set(program.outputs.values())
     bias: list[int] = []
-    added = next(
-        (
-            i
-            for i, n in enumerate(program.nodes)
-            if n.op == "add"
-            and any(adds_up(program.nodes[a].op) for a in n.args)
-            and any(_is_input(program, a) for a in n.args)
-        ),
-        None,
-    )
+    added = next((i for i, n in enumerate(program.nodes) if _adds_bias(program, n)), None)
     if added is None or not _is_transformed(program, added):
         return
 
     def hook(builder: Builder, index: int, node: Node, args: list[int]) -> int | None:
         if index == added:
-            first_is_bias = _is_input(program, node.args[0])
-            bias.append(args[0] if first_is_bias else args[1])
-            return args[1] if first_is_bias else args[0]
+            late, kept = _without_bias(builder, program, node, args)
+            bias.append(late)
+            return kept
         if index in outputs and bias:
             if node.op == "round":
                 builder.format = program.nodes[node.args[0]].format
@@ -97,6 +88,21 @@ def _bias_after_activation(program: Program, arguments: tuple[Any, ...]) -> Iter
         return None
 
     yield from once("the bias added after the activation", program, hook)
+
+
+def _adds_bias(program: Program, node: Node) -> bool:
+    """A bias as a term of a product, or an input added to a sum."""
+    if node.op == "affine":
+        return True
+    parts = [program.nodes[a] for a in node.args]
+    return node.op == "add" and any(adds_up(p.op) for p in parts) and any(p.op == "input" for p in parts)
+
+
+def _without_bias(builder: Builder, program: Program, node: Node, args: list[int]) -> tuple[int, int]:
+    """The bias, and what is left without it."""
+    if node.op == "affine":
+        return args[2], builder.op("matmul", args[:2])
+    return (args[0], args[1]) if _is_input(program, node.args[0]) else (args[1], args[0])
 
 
 def _is_input(program: Program, index: int) -> bool:
@@ -113,14 +119,15 @@ def _drop_addend(program: Program, arguments: tuple[Any, ...]) -> Iterator[tuple
     places = [
         i
         for i, n in enumerate(program.nodes)
-        if n.op == "add" and len({*n.args}) == 2 and sum(_is_input(program, a) for a in n.args) == 1
+        if n.op == "affine"
+        or (n.op == "add" and len({*n.args}) == 2 and sum(_is_input(program, a) for a in n.args) == 1)
     ]
 
     def make(place: int) -> Hook:
         def hook(builder: Builder, index: int, node: Node, args: list[int]) -> int | None:
             if index != place:
                 return None
-            kept = args[1] if _is_input(program, node.args[0]) else args[0]
+            _, kept = _without_bias(builder, program, node, args)
             return kept if builder.type(kept).shape == node.type.shape else None
 
         return hook

@@ -135,7 +135,7 @@ def contraction(name: str, infer: Any, value: Any) -> Operator:
         size_a, size_b = np.abs(FLOAT64.real(a.v)), np.abs(FLOAT64.real(b.v))
         nonneg = a.nonneg and b.nonneg
         with np.errstate(invalid="ignore", over="ignore"):
-            large_a, large_b = size_a + a.e, size_b + b.e
+            large_a, large_b = (size_a if a.exact else size_a + a.e), (size_b if b.exact else size_b + b.e)
             total = v if nonneg and a.exact and b.exact else times(large_a, large_b)
             if a.exact and b.exact and a.quantum is not None and b.quantum is not None:
                 quantum = a.quantum * b.quantum
@@ -147,7 +147,7 @@ def contraction(name: str, infer: Any, value: Any) -> Operator:
             error = np.asarray(total * gamma)
             # every product may underflow, and where subnormals are flushed every partial sum as well
             error += k * (2 if context.flush else 1) * context.tiny(fmt) * (1 + min(gamma, 1.0))
-            return clean(v, carried, error, fmt, total * (1 + gamma) + carried, nonneg)
+            return clean(v, carried, error, fmt, total + error, nonneg)
 
     def emulate(context: EmulateContext, attrs: Attrs, fmt: Format, args: list[Array]) -> Array:
         if integers(args):

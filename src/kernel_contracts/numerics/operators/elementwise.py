@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -112,7 +113,9 @@ def _div_bound(context: BoundContext, attrs: Attrs, fmt: Format, args: list[Boun
     else:
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             room = np.abs(b.v) - b.e
-            e = np.where(room > 0, (a.e + np.abs(v) * b.e) / np.where(room > 0, room, 1.0), np.inf)
+            e = (a.e + np.abs(v) * b.e) / room
+            if not (room > 0).all():
+                e = np.where(room > 0, e, np.inf)
     ulps = 0.5 if quantum is not None else context.ulps.get("div", 0.5)
     return context.rounded(v, e, fmt, ulps=ulps, quantum=quantum, nonneg=a.nonneg and b.nonneg)
 
@@ -129,7 +132,7 @@ def _floor_div(domain: Domain, attrs: Attrs, fmt: Format, args: list[Any]) -> An
     if integers(args):
         with np.errstate(divide="ignore"):
             return args[0] // args[1]
-    return domain.floor(_div_value(domain, attrs, fmt, args))
+    return domain.quotient(args[0], args[1])
 
 
 def _modulo(domain: Domain, attrs: Attrs, fmt: Format, args: list[Any]) -> Any:
@@ -214,6 +217,23 @@ def function(name: str, *, nonneg: bool = False, domain_low: float = -np.inf, li
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             return domain.call(name, args[0])
 
+    def reach(x: Bounded, v: Array) -> Array:
+        """How far the images of the interval's ends lie from `v`."""
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            low = FLOAT64.real(x.v) - x.e
+            if np.isfinite(domain_low) and (low < domain_low).any():
+                low = np.where((low < domain_low) & (x.nonneg or np.asarray(x.e) == 0), domain_low, low)
+            down, up = np.asarray(FLOAT64.call(name, low)), np.asarray(FLOAT64.call(name, FLOAT64.real(x.v) + x.e))
+            for image in (down, up):
+                np.subtract(image, v, out=image)
+                np.abs(image, out=image)
+            np.maximum(up, down, out=up)
+            up += np.multiply(np.abs(v), OWN, out=np.asarray(down))
+            if math.isfinite(float(np.max(up, initial=0.0))) and math.isfinite(float(np.max(x.e, initial=0.0))):
+                return up
+            # an unknown operand may be NaN: its image is unknown, however narrow the range of the function
+            return np.where(np.asarray(x.e) == 0, 0.0, np.where(np.isinf(x.e), np.inf, up))
+
     def bound(context: BoundContext, attrs: Attrs, fmt: Format, args: list[Bounded]) -> Bounded:
         (x,) = args
         v = value(FLOAT64, attrs, fmt, [x.v])
@@ -222,15 +242,7 @@ def function(name: str, *, nonneg: bool = False, domain_low: float = -np.inf, li
         elif lipschitz is not None:
             e = np.where(np.isinf(x.e), np.inf, np.minimum(np.asarray(x.e) * lipschitz, 2.0))
         else:
-            center = FLOAT64.real(x.v)
-            with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-                low = center - x.e
-                if np.isfinite(domain_low):
-                    low = np.where((low < domain_low) & (x.nonneg or np.asarray(x.e) == 0), domain_low, low)
-                images = [FLOAT64.call(name, center + x.e), FLOAT64.call(name, low)]
-                e = np.maximum(np.abs(images[0] - v), np.abs(v - images[1])) + np.abs(v) * OWN
-                # an unknown operand may be NaN: its image is unknown, however narrow the range of the function
-                e = np.where(np.asarray(x.e) == 0, 0.0, np.where(np.isinf(x.e), np.inf, e))
+            e = reach(x, v)
         return context.rounded(v, e, fmt, ulps=context.ulps.get(name, 0.5), nonneg=nonneg)
 
     def emulate(context: EmulateContext, attrs: Attrs, fmt: Format, args: list[Array]) -> Array:

@@ -128,8 +128,9 @@ def _pad(attrs: Attrs, args: list[Any]) -> Any:
 
 def _broadcast_infer(types: list[Type], attrs: dict[str, Any], fmt: Format) -> Type:
     shape: tuple[Dim, ...] = tuple(attrs["shape"])
-    if broadcast([types[0].shape, shape]) != shape and len(shape) < types[0].rank:
-        raise ArithmeticScopeError(f"broadcast of {types[0]} to {shape_text(shape)} would drop a dimension")
+    joined = broadcast([types[0].shape, shape])
+    if len(joined) != len(shape) or not all(equal(a, b) for a, b in zip(joined, shape, strict=True)):
+        raise ArithmeticScopeError(f"broadcast of {types[0]} to {shape_text(shape)} would drop or shrink a dimension")
     return Type(types[0].format, shape)
 
 

@@ -193,9 +193,11 @@ def _var_bound(context: BoundContext, attrs: Attrs, fmt: Format, args: list[Boun
         scale = n / (n - attrs["correction"]) if n > attrs["correction"] else math.inf
         size = np.mean(np.abs(center) + radius, **how)
         delta = gamma * size + 2 * context.tiny(fmt)
-        deviation = np.abs(center - np.mean(center, axis=attrs["axis"], keepdims=True))
-        moved = np.mean(2 * deviation * (radius + np.mean(radius, axis=attrs["axis"], keepdims=True)), **how)
-        moved = moved + np.mean((radius + np.mean(radius, axis=attrs["axis"], keepdims=True)) ** 2, **how)
+        moved: Radius = 0.0
+        if not x.exact:
+            deviation = np.abs(center - np.mean(center, axis=attrs["axis"], keepdims=True))
+            shift = radius + np.mean(radius, axis=attrs["axis"], keepdims=True)
+            moved = np.mean((2 * deviation + shift) * shift, **how)
         spread = (v / scale if scale < math.inf else v) + moved
         root = np.sqrt(np.maximum(spread, 0.0))
         square = np.mean((np.abs(center) + radius) ** 2, **how)

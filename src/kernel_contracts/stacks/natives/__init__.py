@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 
-# `stacks.base` lists this folder and asks every entry for a stack: this one answers with the stack that is always there.
+# `stacks.base` asks everything beside it for a stack: this folder answers with the one that is always there.
 from kernel_contracts.stacks.numpy import STACK
 
 __all__ = ["STACK", "natives"]

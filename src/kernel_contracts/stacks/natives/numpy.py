@@ -23,7 +23,7 @@ def _wide(x: Array) -> Array:
 
 def _each(f: Any, x: Array) -> Array:
     """A function of the C library on every element, in double precision, rounded to the array's format."""
-    return np.vectorize(f, otypes=[np.float64])(x).astype(x.dtype)
+    return np.asarray(np.vectorize(f, otypes=[np.float64])(x).astype(x.dtype))
 
 
 # ----------------------------------------------------------------------------------------------------------- products
@@ -31,11 +31,11 @@ def _each(f: Any, x: Array) -> Array:
 
 def matmul(A: Array, B: Array) -> Array:
     """float32 sums also for fp16, where NumPy keeps its total in float32."""
-    return np.matmul(_wide(A), _wide(B)).astype(A.dtype)
+    return np.asarray(np.matmul(_wide(A), _wide(B)).astype(A.dtype))
 
 
 def batched_matmul(A: Array, W: Array) -> Array:
-    return np.matmul(_wide(A), _wide(W)).astype(A.dtype)
+    return np.asarray(np.matmul(_wide(A), _wide(W)).astype(A.dtype))
 
 
 def linear(x: Array, w: Array, b: Array) -> Array:
@@ -91,7 +91,7 @@ def attention(Q: Array, K: Array, V: Array, *, causal: bool = False) -> Array:
     s = np.matmul(_wide(Q), np.swapaxes(_wide(K), -1, -2)) / np.sqrt(_wide(Q).dtype.type(Q.shape[-1]))
     if causal:
         s = np.where(np.tri(s.shape[-2], dtype=bool), s, -np.inf)
-    return np.matmul(_softmax(s), _wide(V)).astype(V.dtype)
+    return np.asarray(np.matmul(_softmax(s), _wide(V)).astype(V.dtype))
 
 
 def flash_attention(Q: Array, K: Array, V: Array, *, causal: bool = False) -> Array:
@@ -140,7 +140,7 @@ def rmsnorm(x: Array, weight: Array, *, eps: float = 1e-6) -> Array:
 
 
 def rmsnorm_offset(x: Array, w: Array, *, eps: float = 1e-6) -> Array:
-    return (_rms_normalized(_wide(x), eps) * (1 + _wide(w))).astype(x.dtype)
+    return np.asarray((_rms_normalized(_wide(x), eps) * (1 + _wide(w))).astype(x.dtype))
 
 
 def normalized_scale(x: Array, gamma: Array, *, eps: float = 1e-5) -> Array:

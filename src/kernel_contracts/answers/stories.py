@@ -10,20 +10,23 @@ import hashlib
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from kernel_contracts.admission import Ruling
-from kernel_contracts.arguments import Call
+from kernel_contracts.answers.admission import HANDED_IN, Ruling
+from kernel_contracts.answers.arguments import Call, whole_numbers
+from kernel_contracts.answers.arrays import Origin
+from kernel_contracts.answers.formulas import terms, words
 from kernel_contracts.contracts.evidence import Element, Observation, OutputReading, Signature
 from kernel_contracts.contracts.model import Contract
-from kernel_contracts.formulas import terms, words
+from kernel_contracts.formats import FORMATS
 from kernel_contracts.measurement.fingerprint import platform_fingerprint
 from kernel_contracts.measurement.hypotheses import EMULATE_LIMIT, instance_size
 from kernel_contracts.measurement.witness import Witness
 from kernel_contracts.numerics.bounded import Array
+from kernel_contracts.numerics.rounding import round_to
 from kernel_contracts.report.terminal import ratio_text
 from kernel_contracts.signatures import Evidence, recognize, signatures
 
@@ -33,6 +36,8 @@ _WINDOW = 16
 _WHOLE = 1 << 16
 #: A witness that cannot be cut down is written up to this many numbers.
 _LARGEST = 1 << 23
+#: So many values do not fall on a coarser grid by chance.
+_TELLING = 8
 WITNESS_DIR = "KC_WITNESS_DIR"
 
 
@@ -56,7 +61,7 @@ class Part:
     outputs: Mapping[str, Array]
 
 
-def tell(ruling: Ruling, outputs: Mapping[str, Array], *, save: bool) -> Story:
+def tell(ruling: Ruling, outputs: Mapping[str, Array], origin: Origin, *, save: bool) -> Story:
     """The story of outputs that failed `ruling`."""
     observation = ruling.observe(outputs)
     reading = max(observation.outputs, key=lambda r: r.ratio)
@@ -65,11 +70,12 @@ def tell(ruling: Ruling, outputs: Mapping[str, Array], *, save: bool) -> Story:
     part = (_cut(whole, reading.worst) if large and reading.worst is not None else None) or whole
     observation = replace(observation, hypotheses=part.ruling.diagnosed(part.outputs))
     bound = ruling.call.bound
-    evidence = Evidence((observation,), observation, bound.accumulator.precision, next(iter(bound.outputs.values())).name)
+    output = next(iter(bound.outputs.values())).name
+    evidence = Evidence((observation,), observation, bound.accumulator.precision, output)
     signature = recognize(evidence)
     contract = next((c for c in ruling.call.contracts if signature.name in c.violation), ruling.call.contract)
-    path, replay = _witness(part, contract, signature, reading.worst) if save else ("", "")
-    text = _text(ruling.call, contract, reading, signature, replay)
+    path, replay = _witness(part, contract, signature, origin) if save else ("", "")
+    text = _text(ruling.call, contract, reading, signature, replay, _narrower(ruling.call, outputs))
     return Story(contract, observation, signature, path, text)
 
 
@@ -80,7 +86,7 @@ def _numbers(call: Call) -> int:
 # --------------------------------------------------------------------------------------------------------- the text
 
 
-def _text(call: Call, contract: Contract, reading: OutputReading, signature: Signature, replay: str) -> str:
+def _text(call: Call, contract: Contract, reading: OutputReading, signature: Signature, replay: str, note: str) -> str:
     rule = signatures().get(signature.name)
     others = [c.name for c in call.contracts if c is not contract]
     sizes = ", ".join(f"{k} = {v}" for k, v in {**call.dims, **call.scalars}.items())
@@ -88,9 +94,10 @@ def _text(call: Call, contract: Contract, reading: OutputReading, signature: Sig
         ("worst", _worst(reading.worst)),
         ("extent", f"{reading.exceeding} of {reading.size} elements outside the bound{_where(call, reading)}"),
         ("defect", str(signature)),
-        ("meaning", rule.doc if rule else ""),
+        ("meaning", rule.doc if rule and rule.name != "wrong_value" else ""),
+        ("note", note),
         ("claim", " ".join(contract.doc.split())),
-        ("bound", words(terms(call.bound.program, call.bound.context, {**call.dims, **_whole_numbers(call)}))),
+        ("bound", words(terms(call.bound.program, call.bound.context, {**call.dims, **whole_numbers(call.scalars)}))),
         ("sizes", sizes),
         ("also in", ", ".join(others)),
         ("again", replay),
@@ -105,10 +112,6 @@ def headline(call: Call, contract: Contract | None = None) -> str:
     return f"{contract.operation}: not what {contract.key} ({contract.class_id}{label}) admits"
 
 
-def _whole_numbers(call: Call) -> dict[str, int]:
-    return {k: int(v) for k, v in call.scalars.items() if isinstance(v, int)}
-
-
 def _worst(e: Element | None) -> str:
     if e is None:
         return ""
@@ -121,10 +124,26 @@ def _worst(e: Element | None) -> str:
     return f"{found}, tolerance {e.tolerance:.3g}: off by {ratio_text(e.ratio)} times the tolerance"
 
 
+def _narrower(call: Call, outputs: Mapping[str, Array]) -> str:
+    """Whether an output holds values of a narrower format only, as after a detour through it."""
+    for name, y in outputs.items():
+        fmt = call.bound.outputs[name]
+        if not fmt.is_real or y.size < _TELLING or not np.isfinite(y).all() or (y == y.flat[0]).all():
+            continue
+        below = [f for f in FORMATS.values() if f.is_real and f.precision < fmt.precision and f.bits <= fmt.bits]
+        for narrow in sorted(below, key=lambda f: (f.precision, f.bits)):
+            if np.array_equal(round_to(y, narrow), y):
+                return f"every value of {name} is one of {narrow}, where {fmt} is due"
+    return ""
+
+
 def _where(call: Call, reading: OutputReading) -> str:
     """`, along axis 1 from index 96 on` or `, all within [0..3, 17..17]`."""
     if reading.boundary:
-        return ", " + " and ".join(f"along {axis} right before index {first}, wrong from there on" for axis, first in reading.boundary.items())
+        parts = [
+            f"along {axis} right before index {first}, wrong from there on" for axis, first in reading.boundary.items()
+        ]
+        return ", " + " and ".join(parts)
     shape = next((s for n, s, _ in call.expected() if n == reading.name), ())
     spans = list(reading.region.values())
     if not spans or all(span == (0, n - 1) for span, n in zip(spans, shape, strict=False)):
@@ -171,7 +190,7 @@ def _summed(call: Call, size: str) -> bool:
     )
 
 
-def _witness(part: Part, contract: Contract, signature: Signature, worst: Element | None) -> tuple[str, str]:
+def _witness(part: Part, contract: Contract, signature: Signature, origin: Origin) -> tuple[str, str]:
     """Where the witness was written, and the line that says how to use it or why there is none."""
     call = part.ruling.call
     if _numbers(call) > _LARGEST:
@@ -180,16 +199,24 @@ def _witness(part: Part, contract: Contract, signature: Signature, worst: Elemen
     for x in (*call.inputs.values(), *part.outputs.values()):
         digest.update(np.ascontiguousarray(x).tobytes())
     label = "-".join(call.bound.dtypes.values()) or "any"
-    path = Path(os.environ.get(WITNESS_DIR) or ".kc/witness") / f"{contract.name}-{label}-{digest.hexdigest()[:12]}.json"
-    seen: dict[str, object] = {"outputs": {n: y.tolist() for n, y in part.outputs.items()}}
-    if worst is not None:
-        seen |= {f: getattr(worst, f) for f in ("output", "got", "oracle", "tolerance", "ratio")} | {"index": list(worst.index)}
+    folder = Path(os.environ.get(WITNESS_DIR) or ".kc/witness")
+    path = folder / f"{contract.name}-{label}-{digest.hexdigest()[:12]}.json"
+    # a replay looks its inputs up in the file; the family must be one that it knows
+    case = replace(part.ruling.case(), family="normal", shape_family=HANDED_IN)
     witness = Witness(
-        contract.source, contract.name, part.ruling.case(), call.inputs, {n: f.name for n, f in call.bound.inputs.items()},
-        "", "numpy", "", signature.name, signature.detail, seen, platform_fingerprint(),
+        contract.source, contract.name, case, call.inputs, {n: f.name for n, f in call.bound.inputs.items()},
+        "", origin.stack, origin.device, signature.name, signature.detail, _seen(part), platform_fingerprint(),
     )  # fmt: skip
     try:
         witness.save(path)
     except OSError as error:
         return "", f"no witness was written: {path.parent} cannot be written ({error.strerror}); set {WITNESS_DIR}"
-    return str(path), f"kc replay {path}"
+    return str(path), f"kc replay {path} --target FILE.py:FUNCTION"
+
+
+def _seen(part: Part) -> dict[str, object]:
+    """The worst element, by its place in the part."""
+    worst = max(part.ruling.observe(part.outputs).outputs, key=lambda r: r.ratio).worst
+    if worst is None:
+        return {}
+    return {**asdict(worst), "index": list(worst.index)}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from kernel_contracts.formats import Format
 from kernel_contracts.numerics.bounded import BoundContext
@@ -19,19 +18,7 @@ from kernel_contracts.numerics.operators import operator
 from kernel_contracts.numerics.operators.contraction import parse_spec
 from kernel_contracts.numerics.operators.conversion import held_already
 from kernel_contracts.numerics.program import Node, Program
-
-
-@dataclass(frozen=True, slots=True)
-class Term:
-    """One source of rounding."""
-
-    operation: str
-    """Name in the reference where it has one, else the operator."""
-    symbol: str
-    """For example `gamma_512(fp32) |A||B|`."""
-    words: str
-    value: float
-    """Relative to what the symbol multiplies."""
+from kernel_contracts.report.tolerance import Term
 
 
 def terms(program: Program, context: BoundContext, sizes: Mapping[str, int]) -> tuple[Term, ...]:
@@ -93,13 +80,19 @@ def _sum(program: Program, context: BoundContext, sizes: Mapping[str, int], node
     else:
         summed = [shape[a] for a in node.attrs["axis"]]
     n = math.prod(size_of(d, sizes) for d in summed)
-    over = " * ".join(size_text(d) for d in summed) or "1"
+    over = " * ".join(size_text(d) for d in summed if d != 1) or "1"
     if node.op in ("matmul", "einsum"):
         a, b = (program.nodes[i].attrs.get("name") or program.nodes[i].label or "." for i in node.args)
-        return _gamma(context, name, f"products summed over {over} = {n}", context.depth(n) + 1, node.format, f"|{a}||{b}|")
+        what = f"products summed over {over}{_equals(over, n)}"
+        return _gamma(context, name, what, context.depth(n) + 1, node.format, f"|{a}||{b}|")
     extra = {"mean": 1, "var": 5}.get(node.op, 0)  # the division; deviations, squares and their division
     what = {"mean": "mean", "var": "variance", "cumsum": "running total"}.get(node.op, "sum")
-    return _gamma(context, name, f"{what} over {over} = {n}", context.depth(n) + extra, node.format, "sum of magnitudes")
+    what = f"{what} over {over}{_equals(over, n)}"
+    return _gamma(context, name, what, context.depth(n) + extra, node.format, "sum of magnitudes")
+
+
+def _equals(over: str, n: int) -> str:
+    return "" if over == str(n) else f" = {n}"
 
 
 def _gamma(context: BoundContext, name: str, what: str, k: int, fmt: Format, of: str) -> Term:
@@ -107,7 +100,8 @@ def _gamma(context: BoundContext, name: str, what: str, k: int, fmt: Format, of:
     how = f" ({context.summation} order)" if context.summation != "any" else ""
     if context.probabilistic:
         how = f" (probabilistic, lambda = {context.probabilistic:g})"
-    return Term(name, f"gamma_{k}({fmt}) {of}", f"{what} in {fmt}{how}: gamma_{k} = {value:.3g}, {_roundoff(fmt)}", value)
+    told = f"{what} in {fmt}{how}: gamma_{k} = {value:.3g}, {_roundoff(fmt)}"
+    return Term(name, f"gamma_{k}({fmt}) {of}", told, value)
 
 
 def _roundoff(fmt: Format) -> str:

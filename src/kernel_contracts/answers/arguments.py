@@ -12,17 +12,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from kernel_contracts.arrays import Given, read_array
+from kernel_contracts.answers.arrays import Given, read_array
+from kernel_contracts.answers.domain import check_domain
 from kernel_contracts.checking import contracts_for
-from kernel_contracts.contracts.model import Bound, Contract, Facts, ScalarDecl
-from kernel_contracts.contracts.precondition import conjuncts, holds
+from kernel_contracts.contracts.model import Bound, Contract, ScalarDecl
 from kernel_contracts.errors import ArithmeticScopeError, UsageError
 from kernel_contracts.formats import Format
 from kernel_contracts.language import syntax
 from kernel_contracts.language.diagnostics import did_you_mean
-from kernel_contracts.language.parser import parse
 from kernel_contracts.measurement.emulated import dims_of
 from kernel_contracts.numerics.bounded import Array
 from kernel_contracts.numerics.dims import evaluate as size_of
@@ -52,11 +49,16 @@ class Call:
 
     def expected(self) -> list[tuple[str, tuple[int, ...], Format]]:
         """Name, shape and format of each output."""
-        sizes = {**{k: int(v) for k, v in self.scalars.items() if isinstance(v, int)}, **self.dims}
+        sizes = {**whole_numbers(self.scalars), **self.dims}
         return [
             (t.name, tuple(size_of(d, sizes) for d in t.shape), self.bound.outputs[t.name])
             for t in self.contract.outputs
         ]
+
+
+def whole_numbers(scalars: Mapping[str, Any]) -> dict[str, int]:
+    """The parameters that sizes may be made of."""
+    return {k: int(v) for k, v in scalars.items() if isinstance(v, int)}
 
 
 def find_contracts(contract: str | Contract, classes: Sequence[str] | None = None) -> tuple[Contract, ...]:
@@ -64,7 +66,8 @@ def find_contracts(contract: str | Contract, classes: Sequence[str] | None = Non
     if isinstance(contract, Contract):
         found: tuple[Contract, ...] = (contract,)
     elif not isinstance(contract, str):
-        raise UsageError(f"a contract is an operation's name, FILE[:NAME] or a Contract, not a {type(contract).__name__}")
+        kind = type(contract).__name__
+        raise UsageError(f"a contract is an operation's name, FILE[:NAME] or a Contract, not a {kind}")
     elif contract.endswith(".kc") or ".kc:" in contract:
         path = contract if Path(contract).exists() else contract.rpartition(":")[0]
         found = _from_file(contract, Path(path).stat().st_mtime_ns if Path(path).exists() else 0, _key(classes))
@@ -137,14 +140,13 @@ def _call(contract: Contract, given: Sequence[Given], params: Mapping[str, Any],
         raise UsageError(f"{contract.name} takes {len(contract.inputs)} array(s), not {len(given)}")
     for t, g in zip(contract.inputs, given, strict=True):
         if len(g.shape) != len(t.shape):
-            raise UsageError(
-                f"input {t.name} has shape {list(g.shape)}; {contract.name} takes {t.name}{shape_text(t.shape)}: reshape it"
-            )
+            declared = f"{t.name}{shape_text(t.shape)}"
+            raise UsageError(f"input {t.name} has shape {list(g.shape)}; {contract.name} takes {declared}: reshape it")
     bound = _choose(contract, given, outputs)
     scalars = _scalars(contract, params)
     try:
         dims = dims_of(contract, {t.name: g.shape for t, g in zip(contract.inputs, given, strict=True)})
-        sizes = {**{k: v for k, v in scalars.items() if isinstance(v, int)}, **dims}
+        sizes = {**whole_numbers(scalars), **dims}
         for t, g in zip(contract.inputs, given, strict=True):
             wanted = tuple(size_of(d, sizes) for d in t.shape)
             if wanted != g.shape:
@@ -160,9 +162,7 @@ def _call(contract: Contract, given: Sequence[Given], params: Mapping[str, Any],
 def _choose(contract: Contract, given: Sequence[Given], outputs: Sequence[Given]) -> Bound:
     """The choice of dtypes that these arrays have; what they leave open follows the outputs, then fp32."""
     names = [t.name for t in contract.inputs]
-    fitting = [
-        b for b in contract.bound if all(g.fits(b.inputs[n]) for n, g in zip(names, given, strict=True))
-    ]
+    fitting = [b for b in contract.bound if all(g.fits(b.inputs[n]) for n, g in zip(names, given, strict=True))]
     if not fitting:
         have = ", ".join(f"{n} {g.format or 'a list'}" for n, g in zip(names, given, strict=True))
         takes = "; ".join(", ".join(f"{n} {b.inputs[n]}" for n in names) for b in contract.bound)
@@ -202,67 +202,6 @@ def _number(declared: ScalarDecl, value: Any) -> float | int | bool:
     if declared.type == "real" and isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
     raise UsageError(f"the parameter {declared.name} is of type {declared.type}, not {value!r}")
-
-
-# ------------------------------------------------------------------------------------------------------- the domain
-
-
-def check_domain(
-    contract: Contract, dims: Mapping[str, int], scalars: Mapping[str, Any], inputs: Mapping[str, Array]
-) -> None:
-    """Raises UsageError where sizes, parameters or elements lie outside the contract's precondition."""
-    outside = {**contract.pre.ranges, **contract.pre.scalars}
-    for name, value in {**scalars, **dims}.items():
-        if name in outside and not outside[name].holds(value):
-            r = outside[name]
-            allowed = f"{{{', '.join(f'{c:g}' for c in r.choices)}}}" if r.choices else f"{r.low:g}..{r.high:g}"
-            raise UsageError(f"the precondition of {contract.name} is not met: {name} = {value} is not in {allowed}")
-    if not holds(contract.pre, dict(dims), dict(scalars)):
-        shown = ", ".join(f"{k} = {v}" for k, v in {**dims, **scalars}.items())
-        raise UsageError(f"the precondition of {contract.name} is not met by {shown}; see kc explain {contract.name}")
-    finite = finite_inputs(contract.source, contract.name)
-    sizes = {**{k: v for k, v in scalars.items() if isinstance(v, int)}, **dims}
-    for name, x in inputs.items():
-        if name in finite:
-            _each(contract, name, x, np.isfinite(x), f"finite({name})")
-        if name in contract.pre.facts:
-            _check_facts(contract, name, x, contract.pre.facts[name], sizes)
-
-
-def _check_facts(contract: Contract, name: str, x: Array, facts: Facts, sizes: Mapping[str, int]) -> None:
-    if facts.positive and facts.low is None:
-        _each(contract, name, x, x > 0, f"{name} > 0")
-    if facts.limit is not None:
-        _each(contract, name, x, np.abs(x) <= facts.limit, f"abs({name}) <= {facts.limit:g}")
-    if facts.low is not None:
-        low = size_of(facts.low, sizes)
-        _each(contract, name, x, x >= low, f"{name} >= {low}")
-    if facts.high is not None:
-        high = size_of(facts.high, sizes)
-        _each(contract, name, x, x <= high, f"{name} <= {high}")
-
-
-def _each(contract: Contract, name: str, x: Array, met: Array, condition: str) -> None:
-    if met.all():
-        return
-    index = tuple(int(i) for i in np.argwhere(~np.asarray(met))[0])
-    place = f" at index {list(index)}" if index else ""
-    raise UsageError(
-        f"the precondition {condition} of {contract.name} is not met by input {name}{place}: it is {x[index]:g} there; "
-        "no answer is right or wrong outside the contract's domain"
-    )
-
-
-@cache
-def finite_inputs(source: str, name: str) -> frozenset[str]:
-    """Inputs that the precondition calls finite."""
-    found: set[str] = set()
-    for item in parse(source, name).items:
-        if isinstance(item, syntax.Contract) and item.name == name:
-            for part in conjuncts(item.pre):
-                if isinstance(part, syntax.Call) and part.function == "finite":
-                    found.update(a.value.id for a in part.arguments if isinstance(a.value, syntax.Name))
-    return frozenset(found)
 
 
 def _joined(calls: Sequence[Call]) -> tuple[Call, ...]:

@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from kernel_contracts.arguments import Call
-from kernel_contracts.arrays import Given
+from kernel_contracts.answers.arguments import Call
+from kernel_contracts.answers.arrays import Given
 from kernel_contracts.classes import classes
 from kernel_contracts.classes.judging import MOSTLY_FREE
 from kernel_contracts.contracts.evidence import Case, Layout, Observation, Outcome, OutputReading

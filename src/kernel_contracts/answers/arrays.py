@@ -23,6 +23,14 @@ _ROOTS = {"jaxlib": "jax"}
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """Where an array lives, as a stack and a device of it."""
+
+    stack: str = "numpy"
+    device: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Given:
     """One array of the caller: its values, and the format they came in."""
 
@@ -44,7 +52,7 @@ class Given:
         return self.format == ("fp32" if fmt.name == "tf32" else fmt.name)
 
     def held_in(self, fmt: Format) -> Array:
-        """The values in `fmt`. Only a list is rounded: arrays come in their own format. ArithmeticScopeError if unfit."""
+        """The values in `fmt`; only a list is rounded. Raises ArithmeticScopeError when `fmt` cannot hold them."""
         if not self.format or fmt.kind == "int":
             return np.asarray(from_storage(to_storage(self.values, fmt)))
         return self.values
@@ -74,6 +82,17 @@ def read_outputs(actual: Any) -> tuple[Given, ...]:
     return tuple(read_array(a) for a in actual) if several and not _numbers(actual) else (read_array(actual),)
 
 
+def origin_of(*values: Any) -> Origin:
+    """The stack and device of the first array that is not NumPy's."""
+    for value in values:
+        for item in value if isinstance(value, tuple | list) else (value,):
+            owner = _owner(item)
+            if owner != "numpy" and owner in stacks():
+                device = str(getattr(item, "device", ""))
+                return Origin(owner, "" if device == "cpu" else device)
+    return Origin()
+
+
 def _numbers(actual: Sequence[Any]) -> bool:
     """A flat sequence of plain numbers is one array."""
     return bool(actual) and all(isinstance(a, bool | int | float) for a in actual)
@@ -89,9 +108,15 @@ def _from_list(value: Any) -> Given:
     return Given(np.asarray(from_storage(array)), "")
 
 
-def _native(value: Any) -> Any:
+def _owner(value: Any) -> str:
+    if isinstance(value, np.ndarray | np.generic):
+        return "numpy"
     root = type(value).__module__.partition(".")[0]
-    owner = "numpy" if isinstance(value, np.ndarray | np.generic) else _ROOTS.get(root, root)
+    return _ROOTS.get(root, root)
+
+
+def _native(value: Any) -> Any:
+    owner = _owner(value)
     if owner in stacks():
         return stacks()[owner].from_native(value)
     kind = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")

@@ -1,0 +1,111 @@
+"""Every operation of the standard library as NumPy and PyTorch implement it, at default settings, several seeds.
+
+    python benchmarks/real_kernels.py [--stacks numpy,torch] [--seeds 5] [--operations a,b] [--jobs 2]
+
+None of them may be accused: exit status 1 if one is. Writes benchmarks/results/real_kernels.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from kernel_contracts.api import check
+from kernel_contracts.errors import KernelContractsError
+from kernel_contracts.stacks.natives import natives
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def one(stack: str, operation: str, seed: int) -> list[dict[str, Any]]:
+    """All contracts of one operation on one stack at one seed."""
+    try:
+        results = check(f"builtin:{operation}", operation, stack=stack, seed=seed)
+    except KernelContractsError as error:
+        return [{"stack": stack, "operation": operation, "seed": seed, "verdict": "error", "reason": str(error)}]
+    return [
+        {
+            "stack": stack,
+            "operation": operation,
+            "seed": seed,
+            "contract": r.contract.name,
+            "class": r.contract.class_id,
+            "dtypes": dict(r.bound.dtypes),
+            "verdict": r.verdict.value,
+            "reason": r.finding.reason,
+            "signature": str(r.finding.signature or ""),
+            "ratio": min(r.finding.ratio, 1e300),
+            "samples": r.finding.samples,
+            "seconds": round(r.seconds, 2),
+        }
+        for r in results
+    ]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--stacks", default="numpy,torch")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first", type=int, default=1, help="the first seed")
+    parser.add_argument("--operations", default="")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--out", type=Path, default=RESULTS / "real_kernels.json")
+    arguments = parser.parse_args()
+    wanted = set(arguments.operations.split(",")) - {""}
+    jobs = [
+        (stack, operation, arguments.first + k)
+        for stack in arguments.stacks.split(",")
+        for operation in sorted(natives(stack))
+        if not wanted or operation in wanted
+        for k in range(arguments.seeds)
+    ]
+    records: list[dict[str, Any]] = []
+    console = Console(width=140)
+    with (
+        ProcessPoolExecutor(arguments.jobs, mp_context=get_context("spawn")) as pool,
+        Progress(console=console) as progress,
+    ):
+        task = progress.add_task("checking", total=len(jobs))
+        for future in as_completed([pool.submit(one, *job) for job in jobs]):
+            records += future.result()
+            progress.advance(task)
+    records.sort(key=lambda r: (r["stack"], r["operation"], r.get("contract", ""), str(r.get("dtypes")), r["seed"]))
+    report(records, console)
+    arguments.out.parent.mkdir(parents=True, exist_ok=True)
+    arguments.out.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
+    return 1 if any(r["verdict"] in ("violates", "error", "under-specified") for r in records) else 0
+
+
+def report(records: list[dict[str, Any]], console: Console) -> None:
+    """A line an operation and stack; whatever does not conform in full."""
+    table = Table("stack", "operation", "checks", "conform", "violate", "other", "cases", "worst ratio")
+    for key in sorted({(r["stack"], r["operation"]) for r in records}):
+        mine = [r for r in records if (r["stack"], r["operation"]) == key]
+        good = [r for r in mine if r["verdict"] == "conforms"]
+        bad = [r for r in mine if r["verdict"] == "violates"]
+        worst = max((r["ratio"] for r in mine if "ratio" in r), default=0.0)
+        cases = sum(r.get("samples", 0) for r in mine)
+        row = (len(mine), len(good), len(bad), len(mine) - len(good) - len(bad), cases, f"{worst:.3f}")
+        table.add_row(*key, *(str(x) for x in row), style="red" if bad else "")
+    console.print(table)
+    for r in records:
+        if r["verdict"] != "conforms":
+            console.print(
+                f"{r['verdict']}: {r['stack']} {r['operation']} {r.get('contract')} {r.get('dtypes')} seed {r['seed']}: {r['reason']} {r.get('signature')}"
+            )
+    total = sum(r.get("samples", 0) for r in records)
+    accused = sum(r["verdict"] == "violates" for r in records)
+    console.print(f"{len(records)} checks, {total} cases, {accused} accused")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+"""The same formula written so that digits cancel, or read along the wrong axis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kernel_contracts.numerics.builder import Builder
+from kernel_contracts.numerics.mutants.base import Hook, Mutant, copy, each, once
+from kernel_contracts.numerics.program import Node, Program
+
+
+def _cancelling_form(program: Program, arguments: tuple[Any, ...]) -> Iterator[tuple[str, Program]]:
+    """erfc(x) as 1 - erf(x), sigmoid(x) as (1 + tanh(x / 2)) / 2, log1p and expm1 through log and exp."""
+
+    def hook(builder: Builder, index: int, node: Node, args: list[int]) -> int | None:
+        if node.op not in ("erfc", "sigmoid", "log1p", "expm1"):
+            return None
+        one = builder.constant(1.0)
+        if node.op == "erfc":
+            return builder.op("sub", [one, builder.op("erf", args)])
+        if node.op == "log1p":
+            return builder.op("log", [builder.op("add", [one, *args])])
+        if node.op == "expm1":
+            return builder.op("sub", [builder.op("exp", args), one])
+        half = builder.constant(0.5)
+        inner = builder.op("tanh", [builder.op("mul", [half, *args])])
+        return builder.op("mul", [half, builder.op("add", [one, inner])])
+
+    yield from once("a form in which nearly equal numbers are subtracted", program, hook)
+
+
+def _broadcast_axis(program: Program, arguments: tuple[Any, ...]) -> Iterator[tuple[str, Program]]:
+    """An input with one entry a row, read as if it had one a column; beyond its end it starts again."""
+    operand = {
+        i: k
+        for i, node in enumerate(program.nodes)
+        if node.op in ("mul", "div", "add", "sub") and len(node.type.shape) == 2
+        for k, a in enumerate(node.args)
+        if program.nodes[a].op == "input" and program.nodes[a].type.shape == (node.type.shape[0], 1)
+    }
+
+    def hook_at(place: int) -> Hook:
+        def hook(builder: Builder, index: int, node: Node, args: list[int]) -> int | None:
+            if index != place:
+                return None
+            rows, columns = node.type.shape
+            flat = builder.op("reshape", [args[operand[index]]], {"shape": (rows,)})
+            at = builder.op("mod", [builder.op("iota", [], {"size": columns}), builder.size(rows)])
+            read = builder.op("gather", [flat, at], {"axis": 0})
+            return copy(builder, node, [read if k == operand[index] else a for k, a in enumerate(args)])
+
+        return hook
+
+    yield from each(program, sorted(operand), hook_at, {i: "one entry a row read as one a column" for i in operand})
+
+
+MUTANTS = (
+    Mutant("cancelling_form", "a function written so that digits cancel", "cancelled", _cancelling_form, True),
+    Mutant("broadcast_axis", "one entry a row read as one a column", "broadcast_misaligned", _broadcast_axis),
+)
