@@ -22,7 +22,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests" / "numerics")]
 
 import numpy as np  # noqa: E402
-from cell_programs import KERNEL_PROGRAMS, PROGRAMS, schedule  # noqa: E402
+from cell_kernels import KERNEL_PROGRAMS  # noqa: E402
+from cell_programs import PROGRAMS, schedule  # noqa: E402
 from cells import draw, measure  # noqa: E402
 from rich.console import Console  # noqa: E402
 from rich.table import Table  # noqa: E402

@@ -1,4 +1,4 @@
-"""Writes the reference pages that are made from the code: error codes, and every name that a contract may use.
+"""Writes what the documentation takes from the code: error codes, every name that a contract may use, and counts.
 
     python scripts/generate_docs.py
 
@@ -8,11 +8,13 @@ A test compares the pages with what this would write, so none of their lists can
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
+REPOSITORY = Path(__file__).parents[1]
+REFERENCE = REPOSITORY / "docs" / "reference"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -179,13 +181,41 @@ def codes_page() -> str:
     return errors_page()
 
 
+def readme_page() -> str:
+    """The README with the counts of now."""
+    from kernel_contracts.contracts.catalogue import standard_library
+    from kernel_contracts.measurement.inputs.base import families
+    from kernel_contracts.numerics.mutants import mutants
+    from kernel_contracts.signatures import signatures
+    from kernel_contracts.vocabulary import vocabulary
+
+    library = standard_library(vocabulary())
+    counts = {
+        "contracts for": len(library),
+        "operations": len({c.operation for c in library}),
+        "input families": len(families()),
+        "kinds of mutants": len(mutants()),
+        "signatures": len(signatures()),
+    }
+    text = (REPOSITORY / "README.md").read_text("utf-8")
+    for words, n in counts.items():
+        text, found = re.subn(rf"\b\d+ {words}\b", f"{n} {words}", text)
+        if found != 1:
+            raise ValueError(f"README.md says `N {words}` {found} times; say it once")
+    return text
+
+
 def pages() -> dict[Path, str]:
-    """Every generated page with its text."""
-    return {REFERENCE / "vocabulary.md": vocabulary_page(), REFERENCE / "errors.md": codes_page()}
+    """Every page that is generated, in whole or in part, with its text."""
+    return {
+        REPOSITORY / "README.md": readme_page(),
+        REFERENCE / "vocabulary.md": vocabulary_page(),
+        REFERENCE / "errors.md": codes_page(),
+    }
 
 
 if __name__ == "__main__":
     for path, text in pages().items():
         changed = not path.exists() or path.read_text("utf-8") != text
         path.write_text(text, encoding="utf-8")
-        sys.stdout.write(f"{'wrote' if changed else 'kept '} {path.relative_to(REFERENCE.parents[1])}\n")
+        sys.stdout.write(f"{'wrote' if changed else 'kept '} {path.relative_to(REPOSITORY)}\n")

@@ -27,6 +27,8 @@ __all__ = ["AssertOptions", "ConformanceError", "InconclusiveError", "assert_con
 class ConformanceError(AssertionError):
     """The answer is not one that the contract admits. What was found is in the attributes as well as in the text."""
 
+    __module__ = "kernel_contracts"  # where users import it from
+
     def __init__(
         self,
         text: str,
@@ -46,6 +48,8 @@ class ConformanceError(AssertionError):
 
 class InconclusiveError(AssertionError):
     """Nothing could be decided: the oracle is too weak for the tolerance, or nearly every answer is admitted."""
+
+    __module__ = "kernel_contracts"
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,11 @@ def test_every_tier_names_something_that_exists() -> None:
     assert set(house.TIERS) - parts == set()
 
 
+def test_every_folder_has_a_tier() -> None:
+    folders = {m.part for m in house.modules() if len(m.path.parts) > 1}
+    assert folders - set(house.TIERS) == set()
+
+
 def test_nobody_imports_the_root() -> None:
     found = [f"{m}:{line}" for m in house.modules() for line, name in house.imports(m) if name == house.NAME]
     assert not found, f"import the module that defines the name: {', '.join(found)}"

@@ -87,9 +87,11 @@ def answer(contract: Contract, bound: Bound, inputs: list[ArrayIn], seed: int = 
     return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
 
-def faulty(contract: Contract, bound: Bound, inputs: list[ArrayIn], mutant: str, arguments: tuple[Any, ...]) -> Any:
-    """The same of a kernel with a known fault."""
-    _, program = next(iter(mutants()[mutant].apply(bound.program, arguments)))
+def faulty(
+    contract: Contract, bound: Bound, inputs: list[ArrayIn], mutant: str, arguments: tuple[Any, ...], place: str = ""
+) -> Any:
+    """The same of a kernel with a known fault, at the first place whose description has `place` in it."""
+    program = next(p for where, p in mutants()[mutant].apply(bound.program, arguments) if place in where)
     outputs = Emulated(contract, replace(bound, program=program)).call(inputs, contract.defaults()).outputs
     return outputs[0]
 

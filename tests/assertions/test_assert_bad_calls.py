@@ -26,7 +26,7 @@ def special(value: float) -> Any:
 @pytest.mark.parametrize(
     ("contract", "inputs", "params", "words"),
     [
-        ("softmaks", [X], {}, "no operation softmaks; did you mean softmax"),
+        ("softmaks", [X], {}, "no operation softmaks; did you mean `softmax`?"),
         ("", [X], {}, "no operation"),
         (3, [X], {}, "not a int"),
         ("softmax", [], {}, "softmax takes 1 array(s) (x), not 0"),
@@ -39,20 +39,33 @@ def special(value: float) -> Any:
         ("matmul", [X, X], {}, "another input has K = 3"),
         ("layernorm", [X, ROWS[:2], ROWS], {}, "N = 2"),
         ("softmax", [X], {"axis": -1}, "softmax has no parameter axis"),
-        ("layernorm", [X, ROWS, ROWS], {"epsilon": 1e-5}, "no parameter epsilon; did you mean eps"),
+        ("layernorm", [X, ROWS, ROWS], {"epsilon": 1e-5}, "no parameter epsilon; did you mean `eps`?"),
         ("layernorm", [X, ROWS, ROWS], {"eps": "small"}, "eps is of type real"),
         ("layernorm", [X, ROWS, ROWS], {"eps": 7.0}, "eps = 7.0 is not in 1e-12..1"),
-        ("softmax", [special(np.nan)], {}, "finite(x) of softmax-stable is not met by input x at index [1, 2]: it is nan"),
+        (
+            "softmax",
+            [special(np.nan)],
+            {},
+            "finite(x) of softmax-stable is not met by input x at index [1, 2]: it is nan",
+        ),
         ("softmax", [special(-np.inf)], {}, "it is -inf there"),
         ("softmax", [X[:, :0]], {}, "N = 0 is not in 1..131072"),
-        ("gather", [X, np.array([0, 2])], {}, "index <= 1 of gather-shapes is not met by input index at index [1]: it is 2"),
+        (
+            "gather",
+            [X, np.array([0, 2])],
+            {},
+            "index <= 1 of gather-shapes is not met by input index at index [1]: it is 2",
+        ),
         ("gather", [X, np.array([-1])], {}, "index >= 0"),
         ("gather", [X, np.array([0.5])], {}, "does not cover these dtypes"),
         ("missing.kc", [X], {}, "cannot read the contract file missing.kc"),
     ],
 )
 def test_bad_calls_are_one_sentence(contract: Any, inputs: list[Any], params: dict[str, Any], words: str) -> None:
-    for run in (lambda: assert_conforms(X, contract, *inputs, **params), lambda: tolerance(contract, *inputs, **params)):
+    for run in (
+        lambda: assert_conforms(X, contract, *inputs, **params),
+        lambda: tolerance(contract, *inputs, **params),
+    ):
         with pytest.raises(UsageError) as caught:
             run()
         text = str(caught.value)

@@ -15,9 +15,9 @@ from kernel_contracts.measurement.witness import load
 from kernel_contracts.replaying import replay
 
 NARROW_SUMS = """\
-matmul: not what gemm-accumulator # (C-PRC-#, P = fp#) admits
+matmul: not what gemm-accumulator # (C-PRC#, P = fp#) admits
   worst    C[#, #] = #, oracle #, tolerance #: off by # times the tolerance
-  extent   # of # elements outside the bound, all within [#..#, #..#]
+  extent   # of # elements outside the bound, spread over the whole output
   defect   accumulator_narrowed: sums kept in fp# explains #% of the error
   meaning  Sums kept in fewer bits than declared.
   claim    A product is accumulated in fp# at least, whatever the order of its sums.
@@ -36,8 +36,11 @@ def failure(actual: Any, contract: str, *inputs: Any, **params: Any) -> Conforma
 def narrow_matmul() -> tuple[Any, list[Any]]:
     """An fp16 product summed in fp16."""
     contract, bound = cases.find("matmul", "fp16")
-    inputs = cases.drawn(contract, bound, sizes={"M": 6, "K": 300, "N": 5})
-    return cases.faulty(contract, bound, inputs, "accumulate", ("fp16",)), cases.arrays(inputs)
+    a, b = cases.arrays(cases.drawn(contract, bound, sizes={"M": 6, "K": 300, "N": 5}))
+    total = np.zeros((6, 5), np.float16)
+    for k in range(300):
+        total += a[:, k : k + 1] * b[k : k + 1]
+    return total, [a, b]
 
 
 def test_the_story_of_a_narrow_accumulator() -> None:
@@ -55,24 +58,21 @@ def test_the_story_of_a_narrow_accumulator() -> None:
 
 
 @pytest.mark.parametrize(
-    ("operation", "dtype", "mutant", "arguments", "signature"),
+    ("operation", "dtype", "mutant", "arguments", "place", "signature"),
     [
-        ("matmul", "fp32", "operands", ("bf16",), "operand_coerced"),
-        ("gelu", "fp32", "erf_by_tanh", (), "function_substituted"),
-        ("layernorm", "fp32", "drop_addend", (), "stage_omitted"),
-        ("layernorm", "fp32", "ignore_parameter", ("eps",), "parameter_ignored"),
-        ("softmax", "fp32", "narrow", ("bf16",), "intermediate_narrowed"),
-        ("cast_chain", "fp32", "unrounded", (), "rounding_skipped"),
+        ("matmul", "fp32", "operands", ("bf16",), "", "operand_coerced"),
+        ("matmul", "fp16", "truncate", (), "", "rounding_truncated"),
+        ("gelu", "fp32", "erf_by_tanh", (), "", "function_substituted"),
+        ("linear", "fp32", "drop_addend", (), "", "stage_omitted"),
+        ("softmax", "fp32", "narrow", ("bf16",), "e held", "intermediate_narrowed"),
     ],
 )
 def test_known_faults_are_named(
-    operation: str, dtype: str, mutant: str, arguments: tuple[Any, ...], signature: str
+    operation: str, dtype: str, mutant: str, arguments: tuple[Any, ...], place: str, signature: str
 ) -> None:
     contract, bound = cases.find(operation, dtype)
     inputs = cases.drawn(contract, bound, sizes=dict.fromkeys(contract.dims, 40))
-    if mutant == "ignore_parameter":
-        inputs = [type(i)(i.name, i.array * np.float32(1e-3) if i.name == "x" else i.array) for i in inputs]
-    wrong = cases.faulty(contract, bound, inputs, mutant, arguments)
+    wrong = cases.faulty(contract, bound, inputs, mutant, arguments, place)
     assert failure(wrong, operation, *cases.arrays(inputs)).signature.name == signature
 
 
@@ -124,7 +124,9 @@ def test_where_one_answer_is_right_no_tolerance_hides_another() -> None:
     assert "tolerance 0: every step is exact, no other answer is right" in str(failure(wrong, "gather", table, [2, 1]))
     whole = np.array([[3.0]], np.float32)
     almost = np.nextafter(np.array([[10.0]], np.float32), np.float32(0))
-    assert "tolerance 0" in str(failure(almost, "matmul", np.array([[1.0, 3.0]], np.float32), np.vstack([whole / 3, whole])))
+    assert "tolerance 0" in str(
+        failure(almost, "matmul", np.array([[1.0, 3.0]], np.float32), np.vstack([whole / 3, whole]))
+    )
 
 
 @pytest.mark.parametrize(
@@ -183,7 +185,9 @@ def test_the_witness_of_a_large_case_is_cut_down(witnesses: Path) -> None:
 
 def test_the_witness_replays_on_the_kernel_it_is_given(tmp_path: Path) -> None:
     kernel = tmp_path / "kernels.py"
-    kernel.write_text("import numpy as np\n\ndef zeros(A, B):\n    return np.zeros((A.shape[0], B.shape[1]), A.dtype)\n")
+    kernel.write_text(
+        "import numpy as np\n\ndef zeros(A, B):\n    return np.zeros((A.shape[0], B.shape[1]), A.dtype)\n"
+    )
     a = np.ones((2, 3), np.float32)
     error = failure(np.zeros((2, 2), np.float32), "matmul", a, a.T)
     again = replay(error.witness, target=f"{kernel}:zeros")
@@ -204,7 +208,9 @@ def test_a_folder_that_cannot_be_written_does_not_hide_the_failure(
 
 
 def test_witnesses_can_be_switched_off(witnesses: Path) -> None:
-    error = failure(np.ones((1, 2), np.float32), "softmax", np.zeros((1, 2), np.float32), options=AssertOptions(witness=False))
+    error = failure(
+        np.ones((1, 2), np.float32), "softmax", np.zeros((1, 2), np.float32), options=AssertOptions(witness=False)
+    )
     assert "kc replay" not in str(error)
     assert not witnesses.exists()
 
@@ -242,6 +248,6 @@ def test_a_weak_oracle_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_passing_where_everything_is_admitted_says_nothing() -> None:
-    top = np.full((2, 4), 65504, np.float16)
-    with np.errstate(over="ignore"), pytest.raises(InconclusiveError, match="100% of the elements admit every answer"):
-        assert_conforms(np.full((2, 2), 1, np.float16), "matmul", top, np.array([[1e4], [-1e4], [1e4], [-1e4]] * np.ones(2), np.float16))
+    a, b = np.full((2, 2), 1e30, np.float32), np.array([[1e30, -1e30], [-1e30, 1e30]], np.float32)
+    with pytest.raises(InconclusiveError, match="100% of the elements admit every answer"):
+        assert_conforms(np.ones((2, 2), np.float32), "matmul", a, b)

@@ -169,7 +169,7 @@ def test_the_page_names_every_term(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ("matmul", "bf17", "4x4x4", "no number format bf17; did you mean"),
         ("matmul", "int8", "4x4x4", "does not cover int8; it covers"),
-        ("matmul", "fp32", "4x4", "does not give M, K, N of matmul; write 128x128x128"),
+        ("matmul", "fp32", "4x4", "does not give M, K, N of matmul; write as in 128x128x128"),
         ("matmul", "fp32", "4xKx4", "does not give M, K, N"),
         ("matmul", "fp32", {"M": 4, "N": 4}, "the shape gives M, N; matmul has the sizes M, K, N"),
         ("softmax", "fp32", "4x0", "N = 0 is not in"),

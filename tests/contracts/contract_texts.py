@@ -33,7 +33,9 @@ def text(
 ) -> str:
     clauses = {"scope": scope, "pre": pre, "post": post, "tolerance": tolerance, "reference": reference}
     lines = [f"  {k:<9} {v}" for k, v in clauses.items() if v]
-    return "\n".join([f"contract {name} version 1.0 implements {implements}", "{", *lines, *([rest] if rest else []), "}\n"])
+    return "\n".join(
+        [f"contract {name} version 1.0 implements {implements}", "{", *lines, *([rest] if rest else []), "}\n"]
+    )
 
 
 def load(source: str, path: str | Path = "example.kc") -> tuple[Contract, ...]:

@@ -45,8 +45,10 @@ def test_a_range_of_sizes(pre: str, low: int, high: int, choices: tuple[int, ...
     contract = with_pre(pre)
     r = contract.pre.ranges["N"]
     assert (r.choices, r.choices or (r.low, r.high)) == (choices, choices or (low, high))
-    for n in range(0, 140):
-        assert holds(contract.pre, {"N": n, "M": 3}, contract.defaults()) == (n in choices if choices else low <= n <= high)
+    for n in range(140):
+        assert holds(contract.pre, {"N": n, "M": 3}, contract.defaults()) == (
+            n in choices if choices else low <= n <= high
+        )
 
 
 @pytest.mark.parametrize(

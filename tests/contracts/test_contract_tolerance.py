@@ -72,8 +72,13 @@ def test_derived_plus_something_is_the_sum_of_both() -> None:
 
 
 def test_a_table_by_format_takes_its_own_entry() -> None:
-    clauses = {"scope": "double for P in {fp32, bf16} (x: P[N]) -> y: P[N]", "reference": "{ y = round(x + x, P) in fp32 }"}
-    contract = kc.one(tolerance="per P { fp32: absolute 0.5, bf16: absolute 64 and relative 0.5 of reference }", **clauses)
+    clauses = {
+        "scope": "double for P in {fp32, bf16} (x: P[N]) -> y: P[N]",
+        "reference": "{ y = round(x + x, P) in fp32 }",
+    }
+    contract = kc.one(
+        tolerance="per P { fp32: absolute 0.5, bf16: absolute 64 and relative 0.5 of reference }", **clauses
+    )
     radii = [kc.admitted(contract, {"N": 4}, {"x": X}, choice)[0].above for choice in (0, 1)]
     assert np.allclose(radii[0], [0.5] * 4)
     assert np.allclose(radii[1], [3.0, 0.25, 0.0, 64.0])
@@ -171,9 +176,7 @@ def test_a_bound_of_a_sum_ends_where_n_u_reaches_a_half() -> None:
 
 
 def test_the_sum_may_run_over_several_sizes() -> None:
-    found = kc.wrong(
-        scope="sum (x: fp16[M, N]) -> y: fp16[]", pre="M, N in 1..100", reference="{ y = sum(x) in fp16 }"
-    )
+    found = kc.wrong(scope="sum (x: fp16[M, N]) -> y: fp16[]", pre="M, N in 1..100", reference="{ y = sum(x) in fp16 }")
     assert found.code == "S404"
     assert "sums of up to 10000 terms (M * N)" in found.message
 
@@ -201,7 +204,11 @@ contract fa3 version 1.0 implements C-PRC-01
 @pytest.mark.parametrize(
     ("out", "tolerance", "u"),
     [
-        ("bf16", "per P { fp8_e4m3fn: relative 5e-3 of abs(reference), bf16: relative 1e-3 of abs(reference) }", "0.00391"),
+        (
+            "bf16",
+            "per P { fp8_e4m3fn: relative 5e-3 of abs(reference), bf16: relative 1e-3 of abs(reference) }",
+            "0.00391",
+        ),
         ("bf16", "relative 1e-3 of abs(reference)", "0.00391"),
         ("fp8_e4m3fn", "relative 5e-3 of abs(reference)", "0.0625"),
     ],
@@ -232,7 +239,8 @@ def test_the_repaired_file_of_the_library_is_accepted_and_met_by_exact_results()
     assert not seen.violating
     # the paper's relative 1e-3 would have refused that very answer
     (got,) = run.kernel.call(
-        [ArrayIn(n, to_storage(x, run.bound.inputs[n]), Layout.CONTIGUOUS) for n, x in inputs.items()], dict(case.scalars)
+        [ArrayIn(n, to_storage(x, run.bound.inputs[n]), Layout.CONTIGUOUS) for n, x in inputs.items()],
+        dict(case.scalars),
     ).outputs
     (exact,) = kc.admitted(contract, dict(case.dims), inputs, choice=1)
     off = np.abs(from_storage(got) - exact.center) / np.abs(exact.center)

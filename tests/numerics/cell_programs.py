@@ -1,11 +1,12 @@
-"""The programs that cells are drawn from: each operator alone, the usual kernels, and random compositions."""
+"""The programs that cells are drawn from: each operator alone, random compositions, and the usual kernels."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 
-from cells import Draft, Recipe, named
+from cell_kernels import KERNEL_PROGRAMS
+from cells import Draft, Recipe, matrix, named
 
 from kernel_contracts.numerics.dims import Dim
 
@@ -15,10 +16,6 @@ UNARY = (
 )  # fmt: skip
 BINARY = ("add", "sub", "mul", "div", "pow", "floordiv", "mod", "maximum", "minimum")
 COMPARISONS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
-
-
-def _matrix(d: Draft, low: int = 0) -> int:
-    return d.real((d.size("M", low=low, high=17), d.size("N", low=low)))
 
 
 def _blurred(d: Draft, x: int) -> int:
@@ -31,12 +28,12 @@ def _blurred(d: Draft, x: int) -> int:
 
 
 def unary(name: str) -> Recipe:
-    return lambda d: d.op(name, _blurred(d, _matrix(d)))
+    return lambda d: d.op(name, _blurred(d, matrix(d)))
 
 
 def binary(name: str) -> Recipe:
     def recipe(d: Draft) -> int:
-        a = _blurred(d, _matrix(d))
+        a = _blurred(d, matrix(d))
         b = d.real(d.pick([("M", "N"), ("N",), ("M", 1), ()]))
         if d.chance(0.3):
             b = d.op("sub", b, d.builder.constant(0.1))
@@ -47,7 +44,7 @@ def binary(name: str) -> Recipe:
 
 def comparison(name: str) -> Recipe:
     def recipe(d: Draft) -> int:
-        a = _blurred(d, _matrix(d))
+        a = _blurred(d, matrix(d))
         return d.op(name, a, d.real(("M", "N")) if d.chance(0.5) else d.builder.constant(0.0))
 
     return recipe
@@ -57,7 +54,7 @@ def reduction(name: str) -> Recipe:
     low = 1 if name in ("max", "min", "argmax", "argmin", "mean", "var") else 0
 
     def recipe(d: Draft) -> int:
-        x = _blurred(d, _matrix(d, low))
+        x = _blurred(d, matrix(d, low))
         if name in ("any", "all"):
             x = d.op("greater", x, d.builder.constant(0.25))
         axes = (-1,) if name in ("argmax", "argmin") else d.pick([(-1,), (0,), (0, 1)])
@@ -68,7 +65,7 @@ def reduction(name: str) -> Recipe:
 
 
 def cumsum(d: Draft) -> int:
-    return d.op("cumsum", _blurred(d, _matrix(d)), axis=(d.pick([0, 1]),))
+    return d.op("cumsum", _blurred(d, matrix(d)), axis=(d.pick([0, 1]),))
 
 
 def matmul(d: Draft) -> int:
@@ -92,8 +89,13 @@ def einsum(d: Draft) -> int:
     return d.op("einsum", _blurred(d, d.real(a)), d.real(b), spec=spec)
 
 
+def affine(d: Draft) -> int:
+    m, k, n = d.size("M", high=13), d.size("K"), d.size("N", high=13)
+    return d.op("affine", _blurred(d, d.real((m, k))), _blurred(d, d.real((k, n))), d.real((n,)))
+
+
 def where(d: Draft) -> int:
-    x = _blurred(d, _matrix(d))
+    x = _blurred(d, matrix(d))
     other = d.pick([-math.inf, 0.0, -1e30, 0.3])
     condition = d.truth(("M", "N")) if d.chance(0.4) else d.op("greater", x, d.real(("N",)))
     branches = [x, d.builder.constant(other)]
@@ -102,7 +104,7 @@ def where(d: Draft) -> int:
 
 def logic(name: str) -> Recipe:
     def recipe(d: Draft) -> int:
-        a = d.op("less", _blurred(d, _matrix(d)), d.builder.constant(0.5))
+        a = d.op("less", _blurred(d, matrix(d)), d.builder.constant(0.5))
         b = d.op("greater_equal", _blurred(d, d.real(("M", "N"))), d.real(("N",)))
         return d.op(name, a) if name == "not" else d.op(name, a, b)
 
@@ -111,7 +113,7 @@ def logic(name: str) -> Recipe:
 
 def movement(name: str) -> Recipe:
     def recipe(d: Draft) -> int:
-        x = _blurred(d, _matrix(d, 1))
+        x = _blurred(d, matrix(d, 1))
         m, n = d.sizes["M"], d.sizes["N"]
         start = int(d.rng.integers(0, n))
         plain = {
@@ -145,13 +147,13 @@ def movement(name: str) -> Recipe:
 
 
 def one_hot(d: Draft) -> int:
-    index = d.reduce("argmax", _blurred(d, _matrix(d, 1)), -1, keep=False)
+    index = d.reduce("argmax", _blurred(d, matrix(d, 1)), -1, keep=False)
     return d.op("matmul", d.op("one_hot", index, size="N"), d.real(("N", 3)))
 
 
 def picked(d: Draft) -> int:
     """A row chosen by an index that rounding may decide."""
-    x = _blurred(d, _matrix(d, 1))
+    x = _blurred(d, matrix(d, 1))
     return d.op("take_along", x, d.reduce("argmin", x, -1), axis=1)
 
 
@@ -164,7 +166,7 @@ def counted(d: Draft) -> int:
 
 def conversion(name: str) -> Recipe:
     def recipe(d: Draft) -> int:
-        x = _blurred(d, _matrix(d))
+        x = _blurred(d, matrix(d))
         if name == "cast":
             target = named(d.pick(["int8", "int32", "bool", "bf16", "fp16"]))
             x = d.op("cast", x, format=target)
@@ -173,95 +175,6 @@ def conversion(name: str) -> Recipe:
         return d.op("mul", x, d.real(("N",))) if d.chance(0.7) else d.op("exp", x)
 
     return recipe
-
-
-# ------------------------------------------------------------------------------------------------- usual kernels
-
-
-def _softmax(d: Draft, x: int) -> int:
-    shifted = d.op("exp", d.op("sub", x, d.reduce("max", x)))
-    return d.op("div", shifted, d.reduce("sum", shifted))
-
-
-def softmax(d: Draft) -> int:
-    return _softmax(d, _matrix(d, 1))
-
-
-def logsumexp(d: Draft) -> int:
-    x = _matrix(d, 1)
-    top = d.reduce("max", x)
-    return d.op("add", top, d.op("log", d.reduce("sum", d.op("exp", d.op("sub", x, top)))))
-
-
-def layernorm(d: Draft) -> int:
-    x = _matrix(d, 1)
-    centered = d.op("sub", x, d.reduce("mean", x))
-    scale = d.op("rsqrt", d.op("add", d.reduce("var", x, correction=0), d.scalar(1e-5)))
-    return d.op("add", d.op("mul", d.op("mul", centered, scale), d.real(("N",))), d.real(("N",)))
-
-
-def rmsnorm(d: Draft) -> int:
-    x = _matrix(d, 1)
-    scale = d.op("rsqrt", d.op("add", d.reduce("mean", d.op("mul", x, x)), d.builder.constant(1e-6)))
-    return d.op("mul", d.op("mul", x, scale), d.real(("N",)))
-
-
-def attention(d: Draft) -> int:
-    q, k, v = (d.size("Q", low=1, high=13), d.size("S", low=1, high=64), d.size("D", low=1, high=64))
-    scores = d.op("matmul", d.real((q, v)), d.op("transpose", d.real((k, v)), axes=None))
-    scores = d.op("mul", scores, d.op("rsqrt", d.builder.size(v)))
-    if d.chance(0.6):
-        scores = d.op("where", d.truth((q, k)), scores, d.builder.constant(d.pick([-math.inf, -1e9])))
-    p = _softmax(d, scores)
-    if d.chance(0.4):
-        p = d.op("at_least", p, format=named("bf16"))
-    return d.op("matmul", p, d.real((k, v)))
-
-
-def gelu(d: Draft) -> int:
-    x = _matrix(d)
-    half = d.op("mul", x, d.builder.constant(0.5))
-    if d.chance(0.5):
-        inner = d.op("erf", d.op("div", x, d.op("sqrt", d.builder.constant(2.0))))
-    else:
-        cube = d.op("mul", d.op("mul", x, x), x)
-        inner = d.op("add", x, d.op("mul", d.builder.constant(0.044715), cube))
-        inner = d.op("tanh", d.op("mul", d.builder.constant(math.sqrt(2 / math.pi)), inner))
-    return d.op("mul", half, d.op("add", d.builder.constant(1.0), inner))
-
-
-def variance(d: Draft) -> int:
-    x = _matrix(d, 1)
-    centered = d.op("sub", x, d.reduce("mean", x))
-    total = d.reduce("sum", d.op("mul", centered, centered), keep=False)
-    return d.op("div", total, d.builder.size("N"))
-
-
-def cdist(d: Draft) -> int:
-    a, b = d.real((d.size("M", high=13), d.size("K", high=64))), d.real((d.size("N", high=13), "K"))
-    difference = d.op("sub", d.op("expand", a, axis=1), d.op("expand", b, axis=0))
-    return d.op("sqrt", d.reduce("sum", d.op("mul", difference, difference), keep=False))
-
-
-def conv2d(d: Draft) -> int:
-    x = d.real((d.size("B", high=2), d.size("C", low=1, high=4), 7, 8))
-    w = d.real((d.size("O", low=1, high=3), "C", 3, 2))
-    stride, padding, dilation = int(d.rng.integers(1, 3)), int(d.rng.integers(0, 2)), int(d.rng.integers(1, 3))
-    for axis in (2, 3):
-        x = d.op("pad", x, axis=axis, before=padding, after=padding, value=0.0)
-    for axis, size in ((2, 3), (3, 2)):
-        x = d.op("windows", x, axis=axis, size=size, stride=stride, dilation=dilation)
-    return d.op("einsum", x, w, spec="ncxyrs,ocrs->noxy")
-
-
-def cross_entropy(d: Draft) -> int:
-    x = _matrix(d, 1)
-    top = d.reduce("max", x)
-    shifted = d.op("sub", x, top)
-    norm = d.op("log", d.reduce("sum", d.op("exp", shifted)))
-    chosen = d.op("take_along", shifted, d.whole(("M", 1), 0, d.sizes["N"]), axis=1)
-    loss = d.op("sub", norm, chosen)
-    return d.reduce("mean", loss, (0, 1), keep=False)
 
 
 # ------------------------------------------------------------------------------------------ random compositions
@@ -304,7 +217,7 @@ def _both(d: Draft, x: int, pool: list[int]) -> bool:
 
 
 def composition(d: Draft) -> int:
-    pool = [_matrix(d, 1)]
+    pool = [matrix(d, 1)]
     if d.chance(0.6):
         pool.append(d.real(_ANY))
     node = pool[-1]
@@ -323,12 +236,8 @@ OPERATOR_PROGRAMS: Mapping[str, Recipe] = {
         "reshape", "transpose", "flip", "expand", "broadcast", "slice", "pad", "full", "windows", "concat", "gather",
         "take_along", "scatter",
     )},
-    "cumsum": cumsum, "matmul": matmul, "einsum": einsum, "where": where, "one_hot": one_hot, "picked": picked,
-    "iota": counted,
-}  # fmt: skip
-KERNEL_PROGRAMS: Mapping[str, Recipe] = {
-    "softmax": softmax, "logsumexp": logsumexp, "layernorm": layernorm, "rmsnorm": rmsnorm, "attention": attention,
-    "gelu": gelu, "variance": variance, "cdist": cdist, "conv2d": conv2d, "cross_entropy": cross_entropy,
+    "cumsum": cumsum, "matmul": matmul, "affine": affine, "einsum": einsum, "where": where,
+    "one_hot": one_hot, "picked": picked, "iota": counted,
 }  # fmt: skip
 PROGRAMS: Mapping[str, Recipe] = {**OPERATOR_PROGRAMS, **KERNEL_PROGRAMS, "composition": composition}
 

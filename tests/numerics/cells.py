@@ -178,6 +178,10 @@ class Draft:
 Recipe = Callable[[Draft], int]
 
 
+def matrix(d: Draft, low: int = 0) -> int:
+    return d.real((d.size("M", low=low, high=17), d.size("N", low=low)))
+
+
 @dataclass(frozen=True)
 class Cell:
     """Everything about one comparison. `before` and `rounded` are what binding a contract reads off its program."""

@@ -32,7 +32,8 @@ def test_an_infinity_is_right_only_where_the_interval_reaches_it() -> None:
     up, down, finite = within(np.inf, 0.0), within(-np.inf, 0.0), within(1e30, 1e20)
     assert ratio(up, np.inf) == ratio(down, -np.inf) == 0
     assert ratio(up, -np.inf) == ratio(down, np.inf) == ratio(finite, np.inf) == ratio(finite, -np.inf) == np.inf
-    assert ratio(up, 3e38) > 1 and ratio(down, -3e38) > 1
+    assert ratio(up, 3e38) > 1
+    assert ratio(down, -3e38) > 1
 
 
 def test_the_edge_of_overflow_admits_both_sides_and_nothing_else() -> None:
@@ -40,35 +41,43 @@ def test_the_edge_of_overflow_admits_both_sides_and_nothing_else() -> None:
     edge = within(65519.0, 2.0, "fp16", rounded=True)
     assert [ratio(edge, y) <= 1 for y in (65504.0, np.inf, -np.inf, 65472.0)] == [True, True, False, False]
     inside = within(65519.0, 0.5, "fp16", rounded=True)
-    assert ratio(inside, 65504.0) <= 1 and ratio(inside, np.inf) == np.inf
+    assert ratio(inside, 65504.0) <= 1
+    assert ratio(inside, np.inf) == np.inf
     past = within(70000.0, 1.0, "fp16", rounded=True)
-    assert ratio(past, np.inf) == 0 and ratio(past, 65504.0) > 1
+    assert ratio(past, np.inf) == 0
+    assert ratio(past, 65504.0) > 1
     # a format without infinities gives NaN there, and any answer is as good
     assert within(500.0, 1.0, "fp8_e4m3fn", rounded=True).free.all()
 
 
 def test_exact_elements_admit_one_value() -> None:
     one = within(3.0, 0.0)
-    assert one.exact.all() and ratio(one, 3.0) == 0 and ratio(one, np.nextafter(3.0, 4.0)) > 1
+    assert one.exact.all()
+    assert ratio(one, 3.0) == 0
+    assert ratio(one, np.nextafter(3.0, 4.0)) > 1
     zero = within(0.0, 0.0)
-    assert ratio(zero, 0.0) == ratio(zero, -0.0) == 0 and ratio(zero, 5e-324) > 1
+    assert ratio(zero, 0.0) == ratio(zero, -0.0) == 0
+    assert ratio(zero, 5e-324) > 1
     settled = within(3.0 + 2.0**-12, 0.0, "bf16", rounded=True)
-    assert settled.exact.all() and ratio(settled, 3.0) <= 1
-    assert ratio(settled, 3.0 + 2.0**-6) > 1 and ratio(settled, 3.0 - 2.0**-6) > 1
+    assert settled.exact.all()
+    assert ratio(settled, 3.0) <= 1
+    assert ratio(settled, 3.0 + 2.0**-6) > 1
+    assert ratio(settled, 3.0 - 2.0**-6) > 1
 
 
 def test_a_tie_goes_to_even_when_the_value_is_exact_and_to_either_side_when_it_is_not() -> None:
     tie = 1.0 + BF16.u
     exact, near = within(tie, 0.0, "bf16", rounded=True), within(tie, 1e-12, "bf16", rounded=True)
-    assert ratio(exact, 1.0) <= 1 and ratio(exact, 1.0 + BF16.eps) > 1
-    assert ratio(near, 1.0) <= 1 and ratio(near, 1.0 + BF16.eps) <= 1
-    assert ratio(near, 1.0 - BF16.eps / 2) > 1 and ratio(near, 1.0 + 2 * BF16.eps) > 1
+    assert ratio(exact, 1.0) <= 1
+    assert ratio(exact, 1.0 + BF16.eps) > 1
+    assert ratio(near, 1.0) <= 1
+    assert ratio(near, 1.0 + BF16.eps) <= 1
+    assert ratio(near, 1.0 - BF16.eps / 2) > 1
+    assert ratio(near, 1.0 + 2 * BF16.eps) > 1
 
 
 @settings(max_examples=300, deadline=None)
-@given(
-    st.floats(-1e4, 1e4), st.floats(0, 10), st.floats(-1, 1), st.sampled_from(["bf16", "fp16", "fp32", "fp8_e5m2"])
-)
+@given(st.floats(-1e4, 1e4), st.floats(0, 10), st.floats(-1, 1), st.sampled_from(["bf16", "fp16", "fp32", "fp8_e5m2"]))
 def test_the_rounding_of_every_member_is_admitted(v: float, e: float, place: float, name: str) -> None:
     y = round_to(np.array([v + place * e]), FORMATS[name])
     assert ratio(within(v, e, name, rounded=True), float(y[0])) <= 1
@@ -90,7 +99,9 @@ def test_float64_answers_one_ulp_apart_are_told_apart() -> None:
     e = np.array([2.0**-55])
     held = from_bounded(Bounded(v, e), FP64, rounded=False, center=(v, rest))
     step = float(np.spacing(v[0]))
-    assert ratio(held, v[0]) <= 1 and ratio(held, v[0] + step) > 1 and ratio(held, v[0] - step) > 1
+    assert ratio(held, v[0]) <= 1
+    assert ratio(held, v[0] + step) > 1
+    assert ratio(held, v[0] - step) > 1
     wide = from_bounded(Bounded(v, np.array([1.2 * step])), FP64, rounded=False, center=(v, rest))
     assert ratio(wide, v[0] + step) <= 1 < ratio(wide, v[0] + 2 * step)
 
@@ -104,7 +115,8 @@ def test_the_ratio_grows_with_the_distance_and_meets_one_at_the_border() -> None
 def test_an_undetermined_element_admits_all_even_nan() -> None:
     for v in (1.0, np.nan):
         free = within(v, np.inf)
-        assert free.free.all() and not free.exact.any()
+        assert free.free.all()
+        assert not free.exact.any()
         assert [ratio(free, y) for y in (np.nan, np.inf, -5.0)] == [0.0, 0.0, 0.0]
 
 
@@ -134,7 +146,8 @@ def test_clean_settles_the_special_cases() -> None:
     error = np.array([0.1, np.inf, np.inf, 0.1, 0.1, 0.1])
     magnitude = np.array([1.1, np.inf, np.inf, 1.0, 70000.0, 2.0])
     e = clean(v, carried, error, FP16, magnitude).radius()
-    assert e[0] == pytest.approx(0.1) and e[1] == 0
+    assert e[0] == pytest.approx(0.1)
+    assert e[1] == 0
     assert np.isinf(e[2:]).all()
 
 
@@ -161,25 +174,30 @@ def test_quantum_divides_everything_and_twice_it_does_not(numbers: list[int], sh
 def test_gamma_and_depth_are_the_textbook_ones() -> None:
     any_order = BoundContext()
     assert any_order.gamma(10, FP32) == 10 * 2.0**-24 / (1 - 10 * 2.0**-24)
-    assert any_order.gamma(0, FP32) == 0 and any_order.gamma(2**23, FP32) == np.inf
+    assert any_order.gamma(0, FP32) == 0
+    assert any_order.gamma(2**23, FP32) == np.inf
     assert BoundContext(probabilistic=4).gamma(10_000, FP32) < any_order.gamma(10_000, FP32) / 20
     assert BoundContext(probabilistic=1000).gamma(4, FP32) == any_order.gamma(4, FP32)
     depths = {"any": 99, "sequential": 99, "pairwise": 7}
     assert {k: BoundContext(k).depth(100) for k in depths} == depths
-    assert BoundContext("blocked", 16).depth(100) == 15 + 6 and BoundContext("split", 8).depth(100) == 12 + 7
+    assert BoundContext("blocked", 16).depth(100) == 15 + 6
+    assert BoundContext("split", 8).depth(100) == 12 + 7
     assert all(BoundContext(k, 4).depth(n) == 0 for k in ("any", "pairwise", "blocked", "split") for n in (0, 1))
 
 
 def test_the_absolute_term_is_never_zero() -> None:
     for fmt in FORMATS.values():
         if fmt.is_real:
-            assert BoundContext().tiny(fmt) > 0 and BoundContext(flush=True).tiny(fmt) == fmt.least_normal
+            assert BoundContext().tiny(fmt) > 0
+            assert BoundContext(flush=True).tiny(fmt) == fmt.least_normal
 
 
 def test_exactness_is_judged_by_quantum_and_size() -> None:
     context = BoundContext()
-    assert context.unrounded(1.0, 2.0**24, FP32) and not context.unrounded(1.0, 2.0**24 + 1, FP32)
-    assert not context.unrounded(None, 1.0, FP32) and not context.unrounded(FP32.least_subnormal / 2, 0.0, FP32)
+    assert context.unrounded(1.0, 2.0**24, FP32)
+    assert not context.unrounded(1.0, 2.0**24 + 1, FP32)
+    assert not context.unrounded(None, 1.0, FP32)
+    assert not context.unrounded(FP32.least_subnormal / 2, 0.0, FP32)
     assert not context.unrounded(32.0, 65536.0, FP16)
     # where subnormals are flushed, a grid finer than the normal numbers proves nothing
     assert context.unrounded(FP16.least_subnormal, 1e-6, FP16)

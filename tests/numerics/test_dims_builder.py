@@ -54,13 +54,15 @@ def test_sizes_are_equal_when_they_agree_everywhere(left: dims.Dim, right: dims.
     if same:
         assert found is None
     else:
-        assert found is not None and dims.evaluate(left, found) != dims.evaluate(right, found)
+        assert found is not None
+        assert dims.evaluate(left, found) != dims.evaluate(right, found)
 
 
 def test_neutral_elements_vanish() -> None:
     assert dims.make("+", "M", 0) == dims.make("+", 0, "M") == dims.make("-", "M", 0) == "M"
     assert dims.make("*", "M", 1) == dims.make("*", 1, "M") == dims.make("//", "M", 1) == "M"
-    assert dims.make("^", 2, 5) == 32 and dims.make("%", 7, 4) == 3
+    assert dims.make("^", 2, 5) == 32
+    assert dims.make("%", 7, 4) == 3
 
 
 def test_broadcasting_follows_numpy_on_symbols() -> None:
@@ -124,10 +126,13 @@ def test_equal_nodes_are_shared_and_unused_ones_dropped() -> None:
     b.op("exp", [n["w"]])
     b.name(square, "square")
     program = b.finish({"y": square}, ("M", "K"))
-    assert [node.op for node in program.nodes].count("mul") == 1 and "exp" not in [node.op for node in program.nodes]
-    assert set(program.inputs) == {"x", "w", "v", "i", "c"} and set(program.scalars) == {"s"}
+    assert [node.op for node in program.nodes].count("mul") == 1
+    assert "exp" not in [node.op for node in program.nodes]
+    assert set(program.inputs) == {"x", "w", "v", "i", "c"}
+    assert set(program.scalars) == {"s"}
     result = program.nodes[program.outputs["y"]]
-    assert result.label == "square" and result.args == (program.inputs["x"],) * 2
+    assert result.label == "square"
+    assert result.args == (program.inputs["x"],) * 2
     assert program.users(program.inputs["x"]) == [program.outputs["y"]]
 
 

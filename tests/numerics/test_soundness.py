@@ -52,7 +52,9 @@ def test_the_cells_vary_in_all_that_a_contract_can_declare() -> None:
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 def test_bounds_are_not_vacuous(family: str) -> None:
     """On most cells of every family some error is seen, and where it is, the bound is not far from it."""
-    worst = [measure(draw("matmul", PROGRAMS["matmul"], seed, family=family, arithmetic="fp32")).worst for seed in range(60)]
+    worst = [
+        measure(draw("matmul", PROGRAMS["matmul"], seed, family=family, arithmetic="fp32")).worst for seed in range(60)
+    ]
     seen = [r for r in worst if r > 0]
     assert len(seen) >= (5 if family in ("integers", "zeros", "overflow", "square_overflow") else 20)
     assert max(seen) > 0.3
@@ -75,7 +77,8 @@ def test_an_exact_probe_has_radius_zero_and_one_answer(order: str, fma: bool) ->
     a, b = (rng.integers(-15, 16, shape).astype(np.float64) for shape in ((6, 300), (300, 5)))
     instance = _product(a, b, "bf16")
     held = bound(instance, BoundContext())["y"]
-    assert held.exact and not held.radius().any()
+    assert held.exact
+    assert not held.radius().any()
     y = emulate(instance, EmulateContext(Order(order, 7), fma))["y"]
     np.testing.assert_array_equal(y, a @ b)
 
@@ -157,7 +160,8 @@ def test_a_float64_oracle_for_float64_arithmetic_says_that_it_is_too_weak() -> N
     cell = draw("softmax", PROGRAMS["softmax"], 3, arithmetic="fp64")
     assert own_share(cell.instance, BoundContext(), FLOAT64.u) > 0.01
     long = extended()
-    assert long is not None and own_share(cell.instance, BoundContext(), long.u) < 0.01
+    assert long is not None
+    assert own_share(cell.instance, BoundContext(), long.u) < 0.01
 
 
 def test_own_share_grows_with_a_declared_tree() -> None:
@@ -168,7 +172,8 @@ def test_own_share_grows_with_a_declared_tree() -> None:
     instance = Instance(draft.builder.finish({"y": total}, ("N",)), draft.sizes, draft.inputs, {})
     loose = own_share(instance, BoundContext(), FLOAT64.u)
     tight = own_share(instance, BoundContext("pairwise"), FLOAT64.u)
-    assert loose < 1e-7 and tight == pytest.approx((1 << 16) * 2.0**-53 / BoundContext().gamma(17, FP32), rel=1e-3)
+    assert loose < 1e-7
+    assert tight == pytest.approx((1 << 16) * 2.0**-53 / BoundContext().gamma(17, FP32), rel=1e-3)
 
 
 def test_a_cell_can_be_drawn_again() -> None:

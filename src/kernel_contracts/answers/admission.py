@@ -15,7 +15,6 @@ import numpy as np
 
 from kernel_contracts.answers.arguments import Call
 from kernel_contracts.answers.arrays import Given
-from kernel_contracts.classes import classes
 from kernel_contracts.classes.judging import MOSTLY_FREE
 from kernel_contracts.contracts.evidence import Case, Layout, Observation, Outcome, OutputReading
 from kernel_contracts.measurement.compare import read
@@ -24,6 +23,7 @@ from kernel_contracts.measurement.oracle import Truth
 from kernel_contracts.measurement.session import Judged, Session
 from kernel_contracts.numerics.acceptance import Acceptance
 from kernel_contracts.numerics.bounded import Array, Bounded
+from kernel_contracts.numerics.mutants import mutants
 from kernel_contracts.oracles import ladder
 
 #: The input family that stands for arrays handed in.
@@ -103,13 +103,14 @@ class Ruling:
         )  # fmt: skip
 
     def diagnosed(self, outputs: Mapping[str, Array]) -> dict[str, float]:
-        """For each fault that the contracts' classes know, the share of the error that it leaves unexplained."""
-        names = dict.fromkeys(m for c in self.call.contracts for m in classes()[c.class_id].mutants)
-        centers = {j.text: j.acceptance.center for j in self.judged(outputs)}
-        if not all(n in centers for n in outputs):
+        """For each known fault the share of the error that it leaves unexplained."""
+        admitted = {j.text: j.acceptance for j in self.judged(outputs)}
+        if not all(n in admitted for n in outputs):
             return {}
+        centers = {n: a.center for n, a in admitted.items()}
+        radii = {n: a.tolerance for n, a in admitted.items()}
         plain = replace(self.call.instance, program=self.call.bound.program)
-        return explain(self.call.bound, plain, outputs, centers, names)
+        return explain(self.call.bound, plain, outputs, centers, mutants(), radii)
 
 
 def _constant(outputs: Mapping[str, Array], centers: Mapping[str, Array]) -> dict[str, float]:

@@ -23,7 +23,8 @@ from kernel_contracts.contracts.evidence import Element, Observation, OutputRead
 from kernel_contracts.contracts.model import Contract
 from kernel_contracts.formats import FORMATS
 from kernel_contracts.measurement.fingerprint import platform_fingerprint
-from kernel_contracts.measurement.hypotheses import EMULATE_LIMIT, instance_size
+from kernel_contracts.measurement.hypotheses import EMULATE_LIMIT
+from kernel_contracts.measurement.oracle import work
 from kernel_contracts.measurement.witness import Witness
 from kernel_contracts.numerics.bounded import Array
 from kernel_contracts.numerics.rounding import round_to
@@ -66,7 +67,7 @@ def tell(ruling: Ruling, outputs: Mapping[str, Array], origin: Origin, *, save: 
     observation = ruling.observe(outputs)
     reading = max(observation.outputs, key=lambda r: r.ratio)
     whole = Part(ruling, outputs)
-    large = instance_size(ruling.call.instance) > EMULATE_LIMIT or _numbers(ruling.call) > _WHOLE
+    large = work(ruling.call.instance) > EMULATE_LIMIT or _numbers(ruling.call) > _WHOLE
     part = (_cut(whole, reading.worst) if large and reading.worst is not None else None) or whole
     observation = replace(observation, hypotheses=part.ruling.diagnosed(part.outputs))
     bound = ruling.call.bound
@@ -206,6 +207,7 @@ def _witness(part: Part, contract: Contract, signature: Signature, origin: Origi
     witness = Witness(
         contract.source, contract.name, case, call.inputs, {n: f.name for n, f in call.bound.inputs.items()},
         "", origin.stack, origin.device, signature.name, signature.detail, _seen(part), platform_fingerprint(),
+        contract.path,
     )  # fmt: skip
     try:
         witness.save(path)

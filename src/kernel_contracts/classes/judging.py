@@ -31,7 +31,7 @@ def judge_values(contract: Contract, bound: Bound, observations: Sequence[Observ
     general = _general_refusal(rest)
     if general:
         return Finding(Verdict.INAPPLICABLE, general, samples=len(rest))
-    failing = [o for o in rest if fails(o) and o.oracle_ok]
+    failing = [o for o in rest if fails(o) and (o.oracle_ok or o.mutated)]
     if failing:
         return violation(bound, rest, failing)
     weak = [o for o in rest if not o.oracle_ok]

@@ -94,7 +94,9 @@ class _Reader:
             raise problem(
                 "N201", subject.span, f"the name {subject.id} is not known here", hint=did_you_mean(subject.id, known)
             )
-        if isinstance(part.right, syntax.Binary) and any(n in self.dims | self.scalar_names for n in _names(part.right)):
+        if isinstance(part.right, syntax.Binary) and any(
+            n in self.dims | self.scalar_names for n in _names(part.right)
+        ):
             self._condition(syntax.Binary("in", subject, part.right, span=part.span))
             return
         self._narrow(subject.id, self._range(part.right))

@@ -288,6 +288,14 @@ def _load(reference: syntax.PythonReference) -> Callable[..., Any]:
     return op.attrgetter(attribute)(module)  # type: ignore[no-any-return]
 
 
+#: The next step, by what went wrong.
+_HINTS = {
+    "cannot be loaded: ": 'write python "package.module:function", or python "file.py:function" for a file beside the '
+    "contract",
+    "raised ": "it takes the inputs in order, the parameters by name, and computes with functions of the array API",
+}
+
+
 def trace(reference: syntax.PythonReference, scope: Scope, inputs: list[str], count: int) -> list[int]:
     """The nodes that the function returns. Raises Problem when it cannot be loaded or leaves the language."""
     builder = scope.builder
@@ -305,9 +313,7 @@ def trace(reference: syntax.PythonReference, scope: Scope, inputs: list[str], co
             "N216",
             reference.span,
             f'the reference "{reference.path}" {did}{type(error).__name__}: {error}',
-            hint='write python "package.module:function", or python "file.py:function" for a file beside the contract'
-            if did != "raised "
-            else "it takes the inputs in order and the parameters by name, and computes with functions of the array API",
+            hint=_HINTS[did],
         ) from error
     results = result if isinstance(result, tuple) else (result,)
     if len(results) != count or not all(isinstance(r, Traced) for r in results):

@@ -15,6 +15,7 @@ import numpy as np
 
 from kernel_contracts.contracts.model import Bound
 from kernel_contracts.errors import ArithmeticScopeError
+from kernel_contracts.measurement.oracle import work
 from kernel_contracts.numerics.bounded import Array
 from kernel_contracts.numerics.domains import FLOAT64
 from kernel_contracts.numerics.interpret import Instance, emulate, evaluate
@@ -24,7 +25,7 @@ from kernel_contracts.numerics.program import Program
 from kernel_contracts.numerics.rounding import round_to, ulp_of
 
 #: Emulating a narrow accumulator costs one vector operation a term; larger and longer cases are left undiagnosed.
-EMULATE_LIMIT = 1 << 20
+EMULATE_LIMIT = 1 << 22
 TERMS_LIMIT = 1 << 12
 #: A mutant whose own error is this small beside the candidate's cannot be told from none.
 _FAINT = 1e-12
@@ -44,7 +45,7 @@ def explain(
     the honest rounding of a large one.
     """
     found: dict[str, float] = {}
-    too_long = instance_size(instance) > EMULATE_LIMIT or _terms(bound, instance) > TERMS_LIMIT
+    too_long = work(instance) > EMULATE_LIMIT or _terms(bound, instance) > TERMS_LIMIT
     weights = {n: _weight(centers[n], tolerances.get(n), bound, n) for n in outputs}
     for name in names:
         entry = mutants().get(name)
@@ -57,13 +58,6 @@ def explain(
                 if rest is not None and rest < 1.0:
                     found[f"{name}{shown}: {where}"] = rest
     return {k: round(v, 6) for k, v in sorted(found.items(), key=lambda kv: kv[1])}
-
-
-def instance_size(instance: Instance) -> int:
-    out = 1
-    for n in instance.dims.values():
-        out *= max(n, 1)
-    return out
 
 
 def _terms(bound: Bound, instance: Instance) -> int:

@@ -122,9 +122,9 @@ class BoundContext:
         with np.errstate(invalid="ignore", over="ignore"):
             magnitude = np.abs(np.asarray(v, dtype=np.float64))
             magnitude += e
-            if quantum is not None and ulps <= 0.5 and _all_zero(e):
-                if self.unrounded(quantum, float(np.max(magnitude, initial=0.0)), fmt):
-                    return Bounded(v, 0.0, nonneg, quantum)
+            exact = quantum is not None and ulps <= 0.5 and _all_zero(e)
+            if exact and self.unrounded(quantum, float(np.max(magnitude, initial=0.0)), fmt):
+                return Bounded(v, 0.0, nonneg, quantum)
             error = magnitude * (2 * ulps * fmt.u)
             if tiny or self.flush:
                 error += max(2 * ulps, 1.0) * self.tiny(fmt)

@@ -137,10 +137,11 @@ def _flushed_bound(x: Bounded, fmt: Format) -> Bounded:
 
 
 def _settled(node: Node, program: Program, args: list[Bounded], result: Bounded) -> Bounded:
-    """Takes certainty from infinities that are none: an overflow of float64 itself, a pole at a zero of unknown sign."""
+    """Takes certainty from infinities that have none: float64 itself overflowed, a pole at a zero of unknown sign."""
     if np.isfinite(result.v).all():
         return result
-    infinite, pole, doubtful = np.isinf(result.v), np.False_, np.False_
+    infinite = np.asarray(np.isinf(result.v))
+    pole = doubtful = np.zeros_like(infinite)
     if node.op in _POLES:
         operand, place = _POLES[node.op]
         x = args[operand]
@@ -164,9 +165,7 @@ def needs_conversion(node: Node, program: Program, arg: int) -> bool:
     )
 
 
-def bound(
-    instance: Instance, context: BoundContext, nodes: Mapping[str, int] | None = None
-) -> dict[str, Bounded]:
+def bound(instance: Instance, context: BoundContext, nodes: Mapping[str, int] | None = None) -> dict[str, Bounded]:
     """Value and radius of each output under the declared arithmetic."""
     program = instance.program
     wanted = dict(nodes if nodes is not None else program.outputs)

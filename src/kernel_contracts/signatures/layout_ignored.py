@@ -7,10 +7,13 @@ from kernel_contracts.signatures.base import Evidence, Rule, contiguous
 
 
 def match(evidence: Evidence) -> str | None:
-    if contiguous(evidence.failing) or not contiguous(evidence.passing):
+    if not evidence.failing or contiguous(evidence.failing) or not contiguous(evidence.passing):
         return None
     layouts = sorted({o.case.layout.value for o in evidence.failing})
     assert Layout.CONTIGUOUS.value not in layouts
+    right = [o for o in evidence.passing if o.case.layout.value in layouts]
+    if len(right) > len(evidence.failing):  # then it is not the layout
+        return None
     return f"wrong on {', '.join(layouts)} inputs, right on contiguous ones"
 
 

@@ -129,7 +129,7 @@ def _partial(program: Program, arguments: tuple[Any, ...]) -> Iterator[tuple[str
                 for a, axis in zip(args, axes, strict=True)
             ]
             part = builder.op("round", [copy(builder, node, cut)], {"format": fmt})
-            builder.format = fmt
+            builder.format = node.format
             total = part if total is None else builder.op("round", [builder.op("add", [total, part])], {"format": fmt})
         return total
 

@@ -31,7 +31,8 @@ _FUSABLE = ("sequential", "blocked", "split")
 def _matmul_infer(types: list[Type], attrs: dict[str, Any], fmt: Format) -> Type:
     need_real("matmul", types)
     a, b = types
-    if a.rank < 1 or b.rank < 1 or (a.rank == 1) != (b.rank == 1) and min(a.rank, b.rank) == 1 and max(a.rank, b.rank) > 2:
+    low, high = sorted((a.rank, b.rank))
+    if low < 1 or (low == 1 and high > 2):
         raise ArithmeticScopeError(f"matmul({a}, {b}) needs matrices, or a vector and a matrix")
     left: tuple[Dim, ...] = a.shape if a.rank > 1 else (1, *a.shape)
     right: tuple[Dim, ...] = b.shape if b.rank > 1 else (*b.shape, 1)
@@ -96,7 +97,10 @@ def _as_batches(spec: str, a: Any, b: Any) -> tuple[Any, Any, tuple[int, ...], l
     size = dict(zip(left, a.shape, strict=True)) | dict(zip(right, b.shape, strict=True))
     a = np.transpose(a, [left.index(i) for i in batch + rows + inner])
     b = np.transpose(b, [right.index(i) for i in batch + inner + columns])
-    span = lambda names: math.prod(size[i] for i in names)  # noqa: E731
+
+    def span(names: list[str]) -> int:
+        return math.prod(size[i] for i in names)
+
     a = a.reshape(span(batch), span(rows), span(inner))
     b = b.reshape(span(batch), span(inner), span(columns))
     names = batch + rows + columns
@@ -106,7 +110,9 @@ def _as_batches(spec: str, a: Any, b: Any) -> tuple[Any, Any, tuple[int, ...], l
 def _fold_lonely(x: Any, mine: str, other: str, out: str) -> tuple[Any, str]:
     lonely = [i for i in mine if i not in other and i not in out]
     if lonely:
-        raise ArithmeticScopeError(f"einsum sums {', '.join(lonely)} over one operand alone; write sum(x, axis = ...) first")
+        raise ArithmeticScopeError(
+            f"einsum sums {', '.join(lonely)} over one operand alone; write sum(x, axis = ...) first"
+        )
     return x, mine
 
 
@@ -122,7 +128,7 @@ def contraction(name: str, infer: Any, value: Any) -> Operator:
 
     def inner(attrs: Attrs, a: Array, b: Array) -> int:
         if name == "matmul":
-            return a.shape[-1]
+            return int(a.shape[-1])
         return int(_as_batches(attrs["spec"], a, b)[0].shape[-1])
 
     def bound(context: BoundContext, attrs: Attrs, fmt: Format, args: list[Bounded]) -> Bounded:
@@ -131,7 +137,10 @@ def contraction(name: str, infer: Any, value: Any) -> Operator:
         if v.dtype.kind in "iu":
             return Bounded(v)
         k = inner(attrs, a.v, b.v)
-        times = lambda p, q: value(FLOAT64, attrs, fmt, [np.asarray(p), np.asarray(q)])  # noqa: E731
+
+        def times(p: Array, q: Array) -> Array:
+            return np.asarray(value(FLOAT64, attrs, fmt, [p, q]))
+
         size_a, size_b = np.abs(FLOAT64.real(a.v)), np.abs(FLOAT64.real(b.v))
         nonneg = a.nonneg and b.nonneg
         with np.errstate(invalid="ignore", over="ignore"):
@@ -195,7 +204,7 @@ def _fused_in_parts(fmt: Format, a: Array, b: Array, order: Order) -> Array:
 
 def _fused(fmt: Format, a: Array, b: Array) -> Array:
     """In index order, each step one fused multiply-add: the product enters unrounded."""
-    total = np.zeros(np.broadcast_shapes(a.shape[:-2], b.shape[:-2]) + (a.shape[-2], b.shape[-1]))
+    total = np.zeros((*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1]))
     with np.errstate(over="ignore", invalid="ignore"):
         for k in range(a.shape[-1]):
             product = a[..., :, k, None] * b[..., None, k, :]

@@ -23,7 +23,9 @@ def _round_infer(types: list[Type], attrs: dict[str, Any], fmt: Format) -> Type:
     need_real("round", types)
     target: Format = attrs["format"]
     if target.kind != "real":
-        raise ArithmeticScopeError(f"round goes to a real format; write cast(x, {target}) for integers and truth values")
+        raise ArithmeticScopeError(
+            f"round goes to a real format; write cast(x, {target}) for integers and truth values"
+        )
     attrs["source"] = types[0].format
     return Type(target, types[0].shape)
 
@@ -76,8 +78,7 @@ def _same(domain: Domain, attrs: Attrs, fmt: Format, args: list[Any]) -> Any:
 
 def _at_least_bound(context: BoundContext, attrs: Attrs, fmt: Format, args: list[Bounded]) -> Bounded:
     (x,) = args
-    held = context.rounded(FLOAT64.real(x.v), x.e, attrs["format"], quantum=x.quantum, nonneg=x.nonneg)
-    return held
+    return context.rounded(FLOAT64.real(x.v), x.e, attrs["format"], quantum=x.quantum, nonneg=x.nonneg)
 
 
 def _at_least_emulate(context: EmulateContext, attrs: Attrs, fmt: Format, args: list[Array]) -> Array:
@@ -94,7 +95,8 @@ def _cast(domain: Domain, attrs: Attrs, fmt: Format, args: list[Any]) -> Any:
     if target.kind == "bool":
         return domain.compare("!=", args[0], 0)
     if target.kind == "real":
-        return _round(domain, attrs, fmt, [np.asarray(args[0]).astype(np.int64) if attrs["source"].kind == "bool" else args[0]])
+        x = np.asarray(args[0]).astype(np.int64) if attrs["source"].kind == "bool" else args[0]
+        return _round(domain, attrs, fmt, [x])
     x = np.asarray(args[0])
     if x.dtype.kind in "iub":
         return _wrapped(x.astype(np.int64), target)
@@ -118,8 +120,7 @@ def _cast_bound(context: BoundContext, attrs: Attrs, fmt: Format, args: list[Bou
         return _round_bound(context, attrs, fmt, args)
     v = np.asarray(_cast(FLOAT64, attrs, fmt, [args[0].v]))
     if target.kind == "real":
-        x = Bounded(v, 0.0 if args[0].exact else args[0].radius(), quantum=1.0)
-        return x
+        return Bounded(v, 0.0 if args[0].exact else args[0].radius(), quantum=1.0)
     if args[0].exact:
         return Bounded(v)
     with np.errstate(invalid="ignore", over="ignore"):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernel_contracts.formats import Format
-from kernel_contracts.numerics.bounded import Array, BoundContext, Bounded, Radius, clean
+from kernel_contracts.numerics.bounded import Array, BoundContext, Bounded, Radius
 from kernel_contracts.numerics.domains import FLOAT64, Domain
 from kernel_contracts.numerics.operators.base import (
     Attrs,
@@ -23,7 +23,7 @@ from kernel_contracts.numerics.program import Type
 OWN = 8 * FLOAT64.u
 
 
-def _infer(types: list[Type], attrs: dict[str, Any], fmt: Format) -> Type:
+def infer(types: list[Type], attrs: dict[str, Any], fmt: Format) -> Type:
     return arithmetic_type(types, fmt)
 
 
@@ -45,7 +45,7 @@ def unknown(args: list[Bounded], v: Array) -> Bounded:
     return Bounded(v, 0.0 if all(a.exact for a in args) else sum((a.radius() for a in args), np.zeros(np.shape(v))))
 
 
-def _grid(a: Bounded, b: Bounded, op: str) -> float | None:
+def grid(a: Bounded, b: Bounded, op: str) -> float | None:
     if a.quantum is None or b.quantum is None or not (a.exact and b.exact):
         return None
     return a.quantum * b.quantum if op == "mul" else min(a.quantum, b.quantum)
@@ -69,7 +69,7 @@ def _sum_bound(sign: int) -> Any:
         if v.dtype.kind in "iu":
             return unknown(args, v)
         return context.rounded(
-            v, a.e + b.e, fmt, tiny=False, quantum=_grid(a, b, "add"), nonneg=sign > 0 and a.nonneg and b.nonneg
+            v, a.e + b.e, fmt, tiny=False, quantum=grid(a, b, "add"), nonneg=sign > 0 and a.nonneg and b.nonneg
         )
 
     return bound
@@ -93,7 +93,7 @@ def _mul_bound(context: BoundContext, attrs: Attrs, fmt: Format, args: list[Boun
         return unknown(args, v)
     with np.errstate(invalid="ignore", over="ignore"):
         e = _times(a.e, np.abs(b.v)) + _times(b.e, np.abs(a.v)) + _times(a.e, b.e)
-    return context.rounded(v, e, fmt, quantum=_grid(a, b, "mul"), nonneg=a is b or (a.nonneg and b.nonneg))
+    return context.rounded(v, e, fmt, quantum=grid(a, b, "mul"), nonneg=a is b or (a.nonneg and b.nonneg))
 
 
 def _div_value(domain: Domain, attrs: Attrs, fmt: Format, args: list[Any]) -> Any:
@@ -128,53 +128,6 @@ def quantum_of_power(x: Array) -> float | None:
     return float(flat[0]) if np.frexp(flat[0])[0] == 0.5 else None
 
 
-def _floor_div(domain: Domain, attrs: Attrs, fmt: Format, args: list[Any]) -> Any:
-    if integers(args):
-        with np.errstate(divide="ignore"):
-            return args[0] // args[1]
-    return domain.quotient(args[0], args[1])
-
-
-def _modulo(domain: Domain, attrs: Attrs, fmt: Format, args: list[Any]) -> Any:
-    if integers(args):
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return args[0] % args[1]
-    return domain.remainder(args[0], args[1])
-
-
-def _quotient(value: Any) -> Any:
-    """A bound for floor division and remainder: the exact result rounded once, unknown on uncertain operands."""
-
-    def bound(context: BoundContext, attrs: Attrs, fmt: Format, args: list[Bounded]) -> Bounded:
-        v = value(FLOAT64, attrs, fmt, [a.v for a in args])
-        if v.dtype.kind in "iu":
-            return unknown(args, v)
-        known = sum((a.radius() for a in args), np.zeros(np.shape(v))) == 0
-        grid = _grid(*args, "add") if value is _modulo else 1.0
-        whole = context.rounded(v, 0.0, fmt, quantum=grid if known.all() else None)
-        return whole if known.all() else Bounded(v, np.where(known, whole.radius(), np.inf))
-
-    return bound
-
-
-def _stepped(value: Any) -> Any:
-    """A bound for a step function of one operand: exact on exact ones, otherwise the steps that the radius reaches."""
-
-    def bound(context: BoundContext, attrs: Attrs, fmt: Format, args: list[Bounded]) -> Bounded:
-        v = value(FLOAT64, attrs, fmt, [a.v for a in args])
-        if v.dtype.kind in "iu" or all(a.exact for a in args):
-            return unknown(args, v) if v.dtype.kind in "iu" else Bounded(v, 0.0, quantum=1.0)
-        with np.errstate(invalid="ignore", over="ignore"):
-            high = value(FLOAT64, attrs, fmt, [a.v + a.e for a in args])
-            low = value(FLOAT64, attrs, fmt, [a.v - a.e for a in args])
-            e = np.maximum(np.abs(high - v), np.abs(v - low))
-            # an infinity is a fixed point; an unknown operand may be NaN
-            e = np.where(np.isfinite(args[0].radius()), np.where(np.isnan(e), 0.0, e), np.inf)
-        return clean(v, e, 0.0, None, np.abs(v))
-
-    return bound
-
-
 def _neg(domain: Domain, attrs: Attrs, fmt: Format, args: list[Any]) -> Any:
     return -args[0] if integers(args) else -domain.real(args[0])
 
@@ -192,21 +145,14 @@ def _keep(value: Any, nonneg: bool) -> Any:
     return bound
 
 
-def _keep_type(types: list[Type], attrs: dict[str, Any], fmt: Format) -> Type:
+def keep_type(types: list[Type], attrs: dict[str, Any], fmt: Format) -> Type:
     need_real("a sign change", types)
     return types[0]
 
 
-def _floor(domain: Domain, attrs: Attrs, fmt: Format, args: list[Any]) -> Any:
-    return domain.floor(domain.real(args[0]))
-
-
-def _sign(domain: Domain, attrs: Attrs, fmt: Format, args: list[Any]) -> Any:
-    x = domain.real(args[0])
-    return domain.real(np.where(domain.compare(">", x, 0), 1.0, np.where(domain.compare("<", x, 0), -1.0, 0.0)))
-
-
-def function(name: str, *, nonneg: bool = False, domain_low: float = -np.inf, lipschitz: float | None = None) -> Operator:
+def function(
+    name: str, *, nonneg: bool = False, domain_low: float = -np.inf, lipschitz: float | None = None
+) -> Operator:
     """An elementary function. Monotone ones get the exact image of the interval, others a Lipschitz constant.
 
     Below `domain_low` the function is undefined: an interval that reaches there admits every answer, unless no
@@ -288,17 +234,13 @@ def _div_emulate(context: EmulateContext, attrs: Attrs, fmt: Format, args: list[
 
 
 OPERATORS = (
-    Operator("add", 2, _infer, _sum_value(1), _sum_bound(1)),
-    Operator("sub", 2, _infer, _sum_value(-1), _sum_bound(-1)),
-    Operator("mul", 2, _infer, _mul_value, _mul_bound),
+    Operator("add", 2, infer, _sum_value(1), _sum_bound(1)),
+    Operator("sub", 2, infer, _sum_value(-1), _sum_bound(-1)),
+    Operator("mul", 2, infer, _mul_value, _mul_bound),
     Operator("div", 2, _infer_real, _div_value, _div_bound, _div_emulate),
-    Operator("floordiv", 2, _infer, _floor_div, _quotient(_floor_div)),
-    Operator("mod", 2, _infer, _modulo, _quotient(_modulo)),
     Operator("pow", 2, _infer_real, _pow_value, _pow_bound, _pow_emulate),
-    Operator("neg", 1, _keep_type, _neg, _keep(_neg, False), computes=False),
-    Operator("abs", 1, _keep_type, _abs, _keep(_abs, True), computes=False),
-    Operator("floor", 1, _keep_type, _floor, _stepped(_floor), computes=False),
-    Operator("sign", 1, _keep_type, _sign, _stepped(_sign), computes=False),
+    Operator("neg", 1, keep_type, _neg, _keep(_neg, False), computes=False),
+    Operator("abs", 1, keep_type, _abs, _keep(_abs, True), computes=False),
     function("exp", nonneg=True),
     function("log", domain_low=0.0),
     function("log1p", domain_low=-1.0),

@@ -19,7 +19,9 @@ from kernel_contracts.numerics.rounding import round_to
 Move = Callable[[Attrs, list[Any]], Any]
 
 
-def movement(name: str, arity: int | None, infer: Infer, move: Move, *, indices: int = 0, fills: bool = False) -> Operator:
+def movement(
+    name: str, arity: int | None, infer: Infer, move: Move, *, indices: int = 0, fills: bool = False
+) -> Operator:
     """An operator given by what it does to any array. The last `indices` operands steer it and carry no radius.
 
     `fills` says that zeros (or the attribute `value`) may appear that are in no operand.
@@ -95,7 +97,7 @@ def _slice_infer(types: list[Type], attrs: dict[str, Any], fmt: Format) -> Type:
     length = make("-", stop, attrs["start"])
     step = attrs["step"]
     if step != 1:
-        length = make("//", make("+", length, step - 1), step)
+        length = make("//", make("+", length, make("-", step, 1)), step)
     return Type(types[0].format, tuple(length if i == axis else d for i, d in enumerate(types[0].shape)))
 
 
@@ -184,13 +186,14 @@ def _gather(attrs: Attrs, args: list[Any]) -> Any:
 def _checked(index: Any, size: int) -> Any:
     """Indices of the reference are inside; what a kernel does outside is another class's business."""
     if index.size and (index.min() < 0 or index.max() >= size):
-        raise ArithmeticScopeError(f"the reference reads index {int(index.min())}..{int(index.max())} of {size} elements")
+        low, high = int(index.min()), int(index.max())
+        raise ArithmeticScopeError(f"the reference reads index {low}..{high} of {size} elements")
     return index
 
 
 def _take_infer(types: list[Type], attrs: dict[str, Any], fmt: Format) -> Type:
     x, index = types
-    axis = attrs["axis"] = axis_index(x.rank, attrs["axis"])
+    attrs["axis"] = axis_index(x.rank, attrs["axis"])
     if index.kind != "int" or index.rank != x.rank:
         raise ArithmeticScopeError(f"take_along needs integer indices of the same rank: {x} and {index}")
     return Type(x.format, index.shape)
@@ -228,6 +231,10 @@ def _one_hot_infer(types: list[Type], attrs: dict[str, Any], fmt: Format) -> Typ
     return Type(INT64, (*types[0].shape, attrs["size"]))
 
 
+def _one_hot(attrs: Attrs, args: list[Any]) -> Any:
+    return (args[0][..., None] == np.arange(attrs["size"])).astype(np.int64)
+
+
 def _full_infer(types: list[Type], attrs: dict[str, Any], fmt: Format) -> Type:
     return Type(types[0].format if types[0].kind != "real" else FP64, tuple(attrs["shape"]))
 
@@ -250,8 +257,6 @@ OPERATORS = (
     movement("take_along", 2, _take_infer, _take, indices=1),
     movement("scatter", 3, _scatter_infer, _scatter, indices=1),
     movement("iota", 0, _iota_infer, lambda at, a: np.arange(at["size"], dtype=np.int64)),
-    movement(
-        "one_hot", 1, _one_hot_infer, lambda at, a: (a[0][..., None] == np.arange(at["size"])).astype(np.int64), indices=1
-    ),
+    movement("one_hot", 1, _one_hot_infer, _one_hot, indices=1),
     movement("full", 1, _full_infer, _to_shape),
 )

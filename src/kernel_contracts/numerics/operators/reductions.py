@@ -44,9 +44,7 @@ def terms_last(x: Array, axes: tuple[int, ...]) -> Array:
     """The reduced axes flattened into the last one, in index order."""
     rest = [i for i in range(x.ndim) if i not in axes]
     moved = np.transpose(x, rest + list(axes))
-    return moved.reshape(tuple(x.shape[i] for i in rest) + (-1,)) if x.size else moved.reshape(
-        tuple(x.shape[i] for i in rest) + (math.prod(x.shape[a] for a in axes),)
-    )
+    return moved.reshape((*(x.shape[i] for i in rest), math.prod(x.shape[a] for a in axes)))
 
 
 def _sum(domain: Domain, attrs: Attrs, fmt: Format, args: list[Any]) -> Any:
@@ -114,9 +112,7 @@ def _mean_bound(context: BoundContext, attrs: Attrs, fmt: Format, args: list[Bou
         # dividing by the count or multiplying with its reciprocal: two roundoffs, a third where the count is rounded
         held = n <= 2.0**fmt.precision
         ulps = 0.5 if power and held else context.gamma(2 if held else 3, fmt) / (2 * fmt.u)
-        return context.rounded(
-            v, 0.0 if total.exact else total.e / n, fmt, ulps=ulps, quantum=quantum, nonneg=x.nonneg
-        )
+        return context.rounded(v, 0.0 if total.exact else total.e / n, fmt, ulps=ulps, quantum=quantum, nonneg=x.nonneg)
 
 
 def _mean_emulate(context: EmulateContext, attrs: Attrs, fmt: Format, args: list[Array]) -> Array:
@@ -149,7 +145,7 @@ def _prod_bound(context: BoundContext, attrs: Attrs, fmt: Format, args: list[Bou
         # the difference of two products is itself computed: a roundoff of float64 for each factor of both
         carried: Radius = 0.0 if x.exact else magnitude - np.abs(v) + magnitude * (2 * n * FLOAT64.u)
         error = gamma * magnitude + n * context.tiny(fmt) * rest * (1 + min(gamma, 1.0))
-        out = clean(v, carried, error, fmt, rest * (1 + gamma), x.nonneg)
+        out = clean(v, carried, error, fmt, np.asarray(rest * (1 + gamma)), x.nonneg)
         # an infinite float64 product of finite factors only says that some order overflows
         return replace(out, e=np.where(np.isinf(rest) & np.isfinite(size).all(**how), np.inf, out.e))
 

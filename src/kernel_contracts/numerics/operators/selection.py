@@ -96,7 +96,9 @@ def pick(name: str, larger: bool) -> Operator:
     def value(domain: Domain, attrs: Attrs, fmt: Format, args: list[Any]) -> Any:
         if integers(args):
             return np.maximum(*args) if larger else np.minimum(*args)
-        return domain.larger(args[0], args[1]) if larger else -domain.larger(-domain.real(args[0]), -domain.real(args[1]))
+        if larger:
+            return domain.larger(args[0], args[1])
+        return -domain.larger(-domain.real(args[0]), -domain.real(args[1]))
 
     def bound(context: BoundContext, attrs: Attrs, fmt: Format, args: list[Bounded]) -> Bounded:
         a, b = args

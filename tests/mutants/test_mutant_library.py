@@ -1,0 +1,108 @@
+"""Mutants of the whole library: each type-checks, keeps the interface, and differs somewhere."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from mutant_programs import label
+
+from kernel_contracts.classes import classes
+from kernel_contracts.contracts.catalogue import standard_library
+from kernel_contracts.contracts.evidence import Case
+from kernel_contracts.contracts.model import Bound, Contract
+from kernel_contracts.errors import ArithmeticScopeError
+from kernel_contracts.measurement.cases import plan_cases
+from kernel_contracts.measurement.emulated import Emulated
+from kernel_contracts.measurement.oracle import work
+from kernel_contracts.measurement.session import Session
+from kernel_contracts.numerics.dims import evaluate as size_of
+from kernel_contracts.numerics.interpret import Instance, emulate
+from kernel_contracts.numerics.mutants import mutants
+from kernel_contracts.numerics.operators.base import EmulateContext
+from kernel_contracts.numerics.program import Program
+from kernel_contracts.vocabulary import vocabulary
+
+LIBRARY = standard_library(vocabulary())
+PAIRS = [(c, b) for c in LIBRARY for b in c.bound]
+SMALL = 1 << 17
+
+
+def made(bound: Bound, name: str) -> list[tuple[str, Program]]:
+    entry = mutants()[name]
+    return [found for arguments in entry.defaults for found in entry.apply(bound.program, arguments)]
+
+
+@pytest.mark.parametrize("contract", LIBRARY, ids=lambda c: c.name)
+def test_every_mutant_keeps_the_interface(contract: Contract) -> None:
+    for bound in contract.bound:
+        base = bound.program
+        for name in mutants():
+            for where, p in made(bound, name):
+                assert where
+                assert set(p.inputs) == set(base.inputs), (name, where)
+                assert set(p.outputs) == set(base.outputs), (name, where)
+                assert p.nodes != base.nodes, (name, where)
+                for output, index in base.outputs.items():
+                    mine, theirs = p.nodes[p.outputs[output]].type, base.nodes[index].type
+                    assert mine.kind == theirs.kind, (name, where)
+                    sizes = {d: 24 for d in p.dims} | {s: 1 for s in p.scalars}
+                    try:
+                        shapes = [tuple(size_of(d, sizes) for d in t.shape) for t in (mine, theirs)]
+                    except ArithmeticScopeError:
+                        continue
+                    assert shapes[0] == shapes[1], (name, where)
+                assert all(a < k for k, n in enumerate(p.nodes) for a in n.args)
+
+
+def small_cases(contract: Contract, bound: Bound, seed: int) -> list[Case]:
+    plan = classes()[contract.class_id].plan(contract, bound)
+    cases = plan_cases(contract, bound, plan, seed=seed, samples=24)
+    return [c for c in cases if work(Instance(bound.program, c.dims, {}, c.scalars)) <= SMALL]
+
+
+def differs(contract: Contract, bound: Bound, p: Program, cases: list[Case]) -> bool:
+    session = Session(contract, bound, Emulated(contract, bound), ())
+    for case in cases:
+        try:
+            inputs = session.inputs(case)
+            with np.errstate(all="ignore"):
+                first = emulate(Instance(bound.program, case.dims, inputs, case.scalars), EmulateContext())
+                second = emulate(Instance(p, case.dims, inputs, case.scalars), EmulateContext())
+        except ArithmeticScopeError:
+            continue
+        for n in first:
+            real = first[n].dtype.kind == "f"
+            if first[n].shape != second[n].shape or not np.array_equal(first[n], second[n], equal_nan=real):
+                return True
+    return False
+
+
+@pytest.mark.parametrize("contract", LIBRARY, ids=lambda c: c.name)
+def test_the_mutants_that_a_contract_is_calibrated_with_differ(contract: Contract) -> None:
+    """For the narrowest and the widest dtypes: the fault changes some bit on the contract's own inputs."""
+    from kernel_contracts.calibration import kernels_of
+
+    for bound in {label(b): b for b in (contract.bound[0], contract.bound[-1])}.values():
+        cases = small_cases(contract, bound, seed=3)
+        for entry in contract.calibrate:
+            if entry.state != "bad":
+                continue
+            for kernel in kernels_of(contract, bound, entry):
+                if not isinstance(kernel, Emulated) or kernel.program.nodes == bound.program.nodes:
+                    continue
+                assert differs(contract, bound, kernel.program, cases), (contract.name, bound.label, entry.kernel)
+
+
+def test_most_mutants_of_the_library_differ() -> None:
+    """Every kind of mutant differs for some contract of its class, on the contract's own inputs."""
+    left = set(mutants())
+    for contract, bound in PAIRS:
+        if not left:
+            break
+        if bound.dtypes.get("P") not in ("fp16", "fp32"):
+            continue
+        cases = small_cases(contract, bound, seed=5)[:8]
+        for name in sorted(left):
+            if any(differs(contract, bound, p, cases) for _, p in made(bound, name)[:2]):
+                left.discard(name)
+    assert not left

@@ -1,0 +1,191 @@
+"""Each signature matches the evidence it is made for, and leaves other evidence alone."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import pytest
+from made_evidence import evidence, seen
+
+from kernel_contracts.contracts.evidence import Layout, Observation, Outcome
+from kernel_contracts.numerics.mutants import mutants
+from kernel_contracts.signatures import Evidence, recognize, signatures
+from kernel_contracts.signatures.base import EXPLAINS
+
+RULES = signatures()
+BY_OUTCOME = {"crashed", "hung", "out_of_memory", "raised"}
+BY_DEFECT = {"wrong_count", "wrong_dtype", "wrong_shape", "wrong_type"}
+BY_MUTANT = {m.signature for m in mutants().values()}
+CONSTANT = {"output_constant": 1.0, "oracle_constant": 0.0}
+REFUSE = {"may_refuse": 1.0, "must_refuse": 1.0}
+
+
+def explained(label: str, left: float = 0.02, **given: object) -> Observation:
+    return seen(50.0, hypotheses={label: left}, **given)
+
+
+MATCHING: dict[str, list[tuple[Evidence, str]]] = {
+    "input_mutated": [(evidence(seen(mutated=("A", "B"))), "A, B changed during the call")],
+    "constant_output": [
+        (evidence(seen(9.0, readings=CONSTANT), seen(8.0, readings=CONSTANT), seen(7.0, size=1)), "every element is 3 in all 2")
+    ],
+    "accepted_unsupported": [(evidence(seen(9.0, readings=REFUSE, D=63)), "at D=63, where it must raise")],
+    "layout_ignored": [
+        (
+            evidence(seen(9.0, layout=Layout.STRIDED), seen(9.0, layout=Layout.OFFSET), seen(0.1)),
+            "wrong on offset, strided inputs, right on contiguous ones",
+        )
+    ],
+    "overflowed": [
+        (evidence(seen(1e9, "offset(1..1e4)", nonfinite=5), seen(3.0)), "5 of 16 elements NaN or infinite"),
+        (evidence(seen(1e9, "range(16)", nonfinite=16)), "(under range(16))"),
+    ],
+    "tail_dropped": [
+        (
+            evidence(seen(9.0, boundary={"axis 1": 96}, N=100), seen(9.0, boundary={"axis 1": 32}, N=40)),
+            "along axis 1 everything before index 32 is right, then wrong: the tile is 32",
+        )
+    ],
+    "parameter_ignored": [
+        (
+            evidence(
+                *(seen(9.0, scalars={"eps": 1e-3 * k}, id=k) for k in range(1, 4)), seen(0.1, scalars={"eps": 1e-5})
+            ),
+            "right only at eps = 1e-05",
+        )
+    ],
+    "accumulator_narrowed": [
+        (evidence(seen(9.0, "exact"), seen(0.5, "width", readings={"effective_bits": 11.0})), "11 bits effective, 24 declared"),
+        (evidence(seen(9.0, "exact"), seen(0.5)), "come out wrong under exact"),
+        (evidence(seen(9.0, "swamping"), seen(0.5)), "fewer than 24 bits effective"),
+    ],
+    "cancelled": [
+        (evidence(seen(500.0, "offset(1..1e4)", readings={"offset": 40.0}), seen(0.5)), "from an offset of 40 times the spread"),
+        (evidence(seen(500.0, "cancelling(1e6)"), seen(0.5)), "by up to 500 times the bound"),
+    ],
+    "hard_coded_shape": [
+        (
+            evidence(seen(9.0, shape_family="primes", N=7), seen(9.0, shape_family="thin"), seen(0.1)),
+            "right at all 1 usual shapes, wrong at 2 of 2 others, first at N=7",
+        )
+    ],
+    "wrong_value": [(evidence(seen(9.0), seen(0.1)), "16 of 16 elements of y outside the bound, the worst by 9 times")],
+}  # fmt: skip
+SILENT: dict[str, list[Evidence]] = {
+    "input_mutated": [evidence(seen(9.0))],
+    "constant_output": [
+        evidence(seen(9.0, readings={"output_constant": 1.0, "oracle_constant": 1.0})),
+        evidence(seen(9.0, readings=CONSTANT), seen(9.0, readings={"output_constant": 0.0, "oracle_constant": 0.0})),
+        evidence(seen(9.0, size=1, readings=CONSTANT)),
+    ],
+    "accepted_unsupported": [evidence(seen(9.0)), evidence(seen(9.0, readings={"must_refuse": 0.0}))],
+    "layout_ignored": [
+        evidence(seen(9.0, layout=Layout.STRIDED), seen(9.0)),
+        evidence(seen(9.0, layout=Layout.STRIDED)),
+        evidence(seen(0.1), seen(0.1, layout=Layout.STRIDED), seen(outcome=Outcome.CRASHED)),
+    ],
+    "overflowed": [evidence(seen(9.0)), evidence(seen(9.0, nonfinite=1), *(seen(9.0, id=k) for k in range(3)))],
+    "tail_dropped": [
+        evidence(seen(9.0)),
+        evidence(seen(9.0, boundary={"axis 0": 32}), seen(9.0)),
+        evidence(seen(9.0, boundary={"axis 0": 33})),
+    ],
+    "parameter_ignored": [
+        evidence(seen(9.0, scalars={"eps": 1.0}), seen(0.1, scalars={"eps": 1e-5})),
+        evidence(*(seen(9.0, scalars={"eps": 1e-5}, id=k) for k in range(4)), seen(0.1, scalars={"eps": 1e-5})),
+    ],
+    "accumulator_narrowed": [
+        evidence(seen(9.0)),
+        evidence(seen(9.0, "normal"), seen(0.5, "width", readings={"effective_bits": 24.0})),
+        evidence(seen(9.0, "exact"), seen(9.0, "permutation")),
+    ],
+    "cancelled": [evidence(seen(9.0)), evidence(seen(9.0, "offset(1..1e4)"), seen(8.0, "normal"))],
+    "hard_coded_shape": [
+        evidence(seen(9.0, shape_family="primes"), seen(0.1)),
+        evidence(seen(9.0, shape_family="primes"), seen(9.0, shape_family="thin"), seen(9.0)),
+        evidence(seen(9.0, shape_family="primes"), seen(9.0, shape_family="thin")),
+    ],
+    "wrong_value": [evidence(seen(outcome=Outcome.CRASHED))],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "made", "says"), [(n, e, s) for n, es in MATCHING.items() for e, s in es])
+def test_a_rule_matches_what_it_is_made_for(name: str, made: Evidence, says: str) -> None:
+    assert says in (RULES[name].match(made) or "")
+    found = recognize(made)
+    assert found.name == name
+    assert says in str(found)
+
+
+@pytest.mark.parametrize(("name", "made"), [(n, e) for n, es in SILENT.items() for e in es])
+def test_a_rule_leaves_other_evidence_alone(name: str, made: Evidence) -> None:
+    assert RULES[name].match(made) is None
+
+
+@pytest.mark.parametrize("name", sorted(BY_OUTCOME))
+def test_an_ending_is_its_own_signature(name: str) -> None:
+    made = evidence(seen(outcome=Outcome(name), detail="why"), seen(9.0))
+    assert RULES[name].match(made) == "why"
+    assert all(RULES[other].match(made) is None for other in BY_OUTCOME - {name})
+    assert RULES[name].match(evidence(seen(9.0), seen(outcome=Outcome(name)))) is None, "the witness counts"
+
+
+@pytest.mark.parametrize("name", sorted(BY_DEFECT))
+def test_a_defect_is_its_own_signature(name: str) -> None:
+    made = evidence(seen(defect=name, detail="what"), seen(9.0))
+    assert str(recognize(made)) == f"{name}: what"
+    assert all(RULES[other].match(made) is None for other in BY_DEFECT - {name})
+
+
+@pytest.mark.parametrize("mutant", mutants().values(), ids=lambda m: m.name)
+def test_a_mutant_that_explains_the_error_names_the_defect(mutant: object) -> None:
+    name, signature = mutant.name, mutant.signature  # type: ignore[attr-defined]
+    made = evidence(explained(f"{name}(x, 4): in some place"), explained(f"{name}(x, 4): in some place", 0.1), seen(0.1))
+    assert signature in RULES
+    if signature != "overflowed":  # which is recognized by what came back
+        assert "in some place explains 94% of the error" in (RULES[signature].match(made) or "")
+        assert recognize(made).name == signature
+    weak = evidence(explained(f"{name}: p", EXPLAINS + 0.01), seen(0.1))
+    assert recognize(weak).name == "wrong_value"
+
+
+def test_the_best_explanation_wins() -> None:
+    made = evidence(seen(50.0, hypotheses={"operands(tf32): a": 0.2, "partial(fp16, 4): b": 0.01}))
+    assert recognize(made).name == "partial_sums_narrowed"
+    assert made.explained_by("operands") is None
+    assert evidence(seen(50.0)).explanation() is None
+    assert evidence(seen(0.5, hypotheses={"operands: a": 0.0})).explanation() is None, "it passed"
+
+
+def test_an_explanation_of_few_failures_is_none() -> None:
+    hypothesis = {"operands(tf32): a": 0.01}
+    others = [seen(50.0, hypotheses={"narrow(bf16): c": 0.9}, id=k) for k in range(3)]
+    assert evidence(seen(50.0, hypotheses=hypothesis), *others).explanation() is None
+
+
+def test_rules_are_tried_in_the_order_of_their_rank() -> None:
+    ranks = [r.rank for r in RULES.values()]
+    assert ranks == sorted(ranks)
+    assert list(RULES)[-1] == "wrong_value"
+    by_kind = [min(RULES[n].rank for n in group) for group in (BY_OUTCOME, {"input_mutated"}, BY_DEFECT)]
+    assert by_kind == sorted(by_kind)
+    assert by_kind[-1] < min(RULES[n].rank for n in set(RULES) - BY_OUTCOME - BY_DEFECT - {"input_mutated"})
+
+
+def test_what_happened_comes_before_what_explains_the_numbers() -> None:
+    label = {"operands(tf32): a": 0.0}
+    crash = seen(outcome=Outcome.CRASHED, detail="killed")
+    assert recognize(evidence(crash, seen(50.0, hypotheses=label))).name == "crashed"
+    assert recognize(evidence(seen(50.0, hypotheses=label, mutated=("x",)))).name == "input_mutated"
+    assert recognize(evidence(seen(50.0, hypotheses=label, readings=CONSTANT))).name == "constant_output"
+
+
+def test_every_rule_is_found_and_documented() -> None:
+    package = importlib.import_module("kernel_contracts.signatures")
+    files = {p.stem for p in Path(str(package.__file__)).parent.glob("*.py")} - {"__init__", "base"}
+    assert set(RULES) == files
+    assert all(name == rule.name and rule.doc.endswith(".") for name, rule in RULES.items())
+    covered = set(MATCHING) | BY_OUTCOME | BY_DEFECT | BY_MUTANT
+    assert {n for n in RULES if RULES[n].always} <= covered, "a rule without an example"
+    assert recognize(evidence(seen(outcome=Outcome.RETURNED, skipped="x"))).name == "wrong_value"
