@@ -13,6 +13,7 @@ import pytest
 from kernel_contracts.answers import arguments
 from kernel_contracts.assertions import AssertOptions, ConformanceError, assert_conforms
 from kernel_contracts.contracts.model import Bound, Contract
+from kernel_contracts.errors import UsageError
 from kernel_contracts.stacks.base import find
 
 
@@ -100,6 +101,25 @@ def test_outputs_without_axes_pass() -> None:
     loss = np.float32(np.log(2.0))
     for actual in (loss, np.asarray(loss), float(loss)):
         assert_conforms(actual, "cross_entropy", x, np.array([0, 1]))
+
+
+class Foreign:
+    """An array of a library that has no stack of its own; NumPy can read it, or not."""
+
+    def __init__(self, array: Any, readable: bool = True) -> None:
+        self.array, self.dtype, self.readable = array, array.dtype, readable
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        if not self.readable:
+            raise TypeError("implicit conversion is not allowed")
+        return self.array
+
+
+def test_arrays_of_other_libraries_are_read_through_numpy() -> None:
+    x = np.zeros((1, 2), ml_dtypes.bfloat16)
+    assert_conforms(Foreign(np.full((1, 2), 0.5, ml_dtypes.bfloat16)), "softmax", Foreign(x))
+    with pytest.raises(UsageError, match="copy it to the host first"):
+        assert_conforms(x, "softmax", Foreign(x, readable=False))
 
 
 @pytest.mark.parametrize("shape", [(0, 3, 2), (2, 0, 3), (2, 3, 0), (0, 0, 0)])

@@ -68,7 +68,7 @@ def violation(bound: Bound, rest: Sequence[Observation], failing: Sequence[Obser
     """Names the defect on the smallest failing case, values before crashes of the same size."""
     witness = min(failing, key=lambda o: (_severity(o), o.case.work, o.case.id))
     output = next(iter(bound.outputs.values()))
-    evidence = Evidence(tuple(rest), witness, bound.accumulator.precision, output.name)
+    evidence = Evidence(tuple(rest), witness, bound.accumulator.precision, output.name, any(bound.contracted.values()))
     signature = recognize(evidence)
     sizes = ", ".join(f"{k} = {v}" for k, v in witness.case.dims.items())
     return Finding(

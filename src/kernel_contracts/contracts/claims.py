@@ -34,9 +34,11 @@ def read_claims(
     for guarantee in node.post:
         if not isinstance(guarantee, syntax.Within | syntax.Bitwise):
             continue
+        if isinstance(guarantee, syntax.Bitwise) and guarantee.target is None:
+            continue  # equality across runs, schedules or scales compares the kernel with itself, not with the reference
         key = f"claim {len(drafts)}"
         name = guarantee.subject.id if isinstance(guarantee.subject, syntax.Name) else ""
-        kept[key] = found[name] if name in found else scope.lower(guarantee.subject)
+        kept[key] = found[name] if name in found else _over_outputs(guarantee.subject, scope, found)
         if guarantee.target is not None and not _is_reference(guarantee.target):
             kept[f"{key} target"] = scope.lower(guarantee.target)
         if guarantee.where is not None:
@@ -45,6 +47,19 @@ def read_claims(
     judged = scope.builder.finish(kept, dims)
     claims = [_claim(guarantee, key, judged, scope, found, formats, scalars, dims) for guarantee, key in drafts]
     return judged, tuple(claims)
+
+
+def _over_outputs(subject: syntax.Expr, scope: Scope, found: Mapping[str, int]) -> int:
+    """An expression over outputs. The final rounding of each counts as an error of it, not as part of its meaning."""
+    before = dict(scope.names)
+    for name, index in found.items():
+        node = scope.builder.nodes[index]
+        if node.op == "round" and not held_already(node.attrs):
+            scope.names[name] = scope.builder.op("at_least", [node.args[0]], {"format": node.attrs["format"]})
+    try:
+        return scope.lower(subject)
+    finally:
+        scope.names = before
 
 
 def _is_reference(target: syntax.Expr) -> bool:
@@ -64,6 +79,8 @@ def _claim(
     name = guarantee.subject.id if isinstance(guarantee.subject, syntax.Name) else ""
     output = name if name in found else ""
     before, rounded = before_rounding(judged, judged.outputs[key])
+    if rounded and output and judged.nodes[judged.outputs[key]].type.format.name != formats[output].name:
+        before, rounded = judged.outputs[key], False  # rounded to less than the output holds: part of the meaning
     target = judged.outputs.get(f"{key} target")
     return Claim(
         print_node(guarantee.subject), output, formats[output] if output else judged.nodes[before].type.format,

@@ -11,6 +11,8 @@ SUMS = {"ones", "positive", "repeated", "cancelling", "near_overflow", "powers"}
 
 
 def match(evidence: Evidence) -> str | None:
+    if not evidence.sums:
+        return None
     read = [o.readings["effective_bits"] for o in evidence.observations if "effective_bits" in o.readings]
     bits = int(min(read)) if read else evidence.accumulator_bits
     failing = evidence.families(evidence.failing)

@@ -26,6 +26,8 @@ class Evidence:
     """Significant bits of the declared accumulator."""
     output: str
     """Name of the output's format."""
+    sums: bool = True
+    """Whether the contract adds anything up."""
 
     @property
     def failing(self) -> tuple[Observation, ...]:

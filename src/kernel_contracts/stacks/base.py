@@ -17,7 +17,7 @@ from kernel_contracts.measurement.adapter import Stack
 __all__ = ["Stack", "find", "installed", "stacks"]
 
 _PACKAGE = __name__.rpartition(".")[0]
-_OWN = ("base", "__main__")
+_OWN = ("base", "natives", "__main__")
 
 
 @functools.cache

@@ -128,7 +128,7 @@ def _read(request: Request, inputs: Values, outputs: Values, oracle: Values) -> 
         right = np.asarray(right, dtype=np.float64)
         if got is None or got.shape != right.shape or not largest:
             continue
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             mantissa, exponent = np.frexp(largest / _LARGE / right)
             valid = np.isfinite(right) & (mantissa == 0.5) & (exponent > 1) & (exponent <= declared)
             lost = valid & (got != right) & (np.abs(got - right) <= largest / 2)

@@ -189,11 +189,11 @@ MUTANTS = (
         "accumulator_narrowed",
         _accumulate,
         True,
-        (("fp16",), ("bf16",), ("acc14",)),
+        (("fp32",), ("fp16",), ("bf16",), ("acc14",)),
     ),
-    Mutant("operands", "operands of sums rounded first", "operand_coerced", _operands, False, (("tf32",), ("bf16",))),
+    Mutant("operands", "operands of sums rounded first", "operand_coerced", _operands, False, (("fp32",), ("tf32",), ("bf16",))),
     Mutant(
-        "narrow", "one intermediate held in a narrower format", "intermediate_narrowed", _narrow, False, (("bf16",),)
+        "narrow", "one intermediate held in a narrower format", "intermediate_narrowed", _narrow, False, (("fp32",), ("bf16",))
     ),
     Mutant("unrounded", "a mandated rounding skipped", "rounding_skipped", _unrounded),
     Mutant(
@@ -211,6 +211,6 @@ MUTANTS = (
         "arithmetic_narrowed",
         _lower_arithmetic,
         True,
-        (("fp16",), ("bf16",)),
+        (("fp32",), ("fp16",), ("bf16",)),
     ),
 )

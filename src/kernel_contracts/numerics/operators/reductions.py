@@ -102,17 +102,24 @@ def _mean(domain: Domain, attrs: Attrs, fmt: Format, args: list[Any]) -> Any:
 
 
 def _mean_bound(context: BoundContext, attrs: Attrs, fmt: Format, args: list[Bounded]) -> Bounded:
+    """A sum divided by the count, or a mean updated term by term: m += (x - m) / k.
+
+    In the latter the error of step k is at most 3 u (|x_k| + |m_k|) / k and enters the result with weight k / n, where
+    k |m_k| <= sum |x|: together gamma_(n+4) mean |x| at most. So even a mean of integers is not exact, unless the
+    contract writes sum(x) / N.
+    """
     n = count(args[0].v, attrs)
-    x = Bounded(FLOAT64.real(args[0].v), args[0].e, args[0].nonneg, args[0].quantum)
-    total = sum_bound(context, attrs, fmt, [x])
-    with np.errstate(invalid="ignore", divide="ignore"):
-        v = total.v / np.float64(n)
-        power = n > 0 and n & (n - 1) == 0
-        quantum = total.quantum / n if total.exact and power and total.quantum is not None else None
-        # dividing by the count or multiplying with its reciprocal: two roundoffs, a third where the count is rounded
-        held = n <= 2.0**fmt.precision
-        ulps = 0.5 if power and held else context.gamma(2 if held else 3, fmt) / (2 * fmt.u)
-        return context.rounded(v, 0.0 if total.exact else total.e / n, fmt, ulps=ulps, quantum=quantum, nonneg=x.nonneg)
+    x = args[0]
+    center = FLOAT64.real(x.v)
+    how = {"axis": attrs["axis"], "keepdims": attrs["keep"]}
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        v = _mean(FLOAT64, attrs, fmt, [center])
+        carried: Radius = 0.0 if x.exact else np.sum(x.radius(), **how) / n
+        total = np.sum(np.abs(center), **how)
+        size = total / n + carried
+        # dividing by the count or multiplying with its reciprocal, the count itself rounded where it is large
+        error = np.asarray(context.gamma(context.depth(n) + 5, fmt) * size + 2 * context.tiny(fmt))
+        return clean(v, carried, error, fmt, np.asarray(total + n * carried), x.nonneg)
 
 
 def _mean_emulate(context: EmulateContext, attrs: Attrs, fmt: Format, args: list[Array]) -> Array:

@@ -9,10 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 
-# `stacks.base` asks everything beside it for a stack: this folder answers with the one that is always there.
-from kernel_contracts.stacks.numpy import STACK
-
-__all__ = ["STACK", "natives"]
+__all__ = ["natives"]
 
 
 def natives(stack: str) -> dict[str, str]:
