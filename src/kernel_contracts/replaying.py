@@ -46,6 +46,8 @@ def replay(path: str | Path, *, target: str | None = None, timeout: float = 30.0
         raise UsageError(f"{path} is for dtypes {dict(witness.case.dtypes)}, which its contract does not cover")
     _check_inputs(path, contract, witness)
     name = target or witness.target
+    if not name:
+        raise UsageError(f"{path} comes from a value, not from a kernel; say which one: --target FILE.py:FUNCTION")
     real = builtin(name.removeprefix("builtin:"), witness.stack) if name.startswith("builtin:") else name
     with Kernel(real, stack=witness.stack, device=witness.device, timeout=timeout, memory_mb=memory_mb) as kernel:
         kernel.load()

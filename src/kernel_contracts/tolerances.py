@@ -42,7 +42,7 @@ EXECUTIONS, EMULATED = 3, 1 << 22
 #: Sizes that no sum runs over are cut to this, or to so many where the output has one of them only.
 _ROWS, _ELEMENTS = 64, 4096
 #: Operators under which |f(x)| grows with |x|, so that the program on magnitudes is the sum of magnitudes.
-_SUMS = {"matmul", "einsum", "sum", "mean", "cumsum"}
+_SUMS = {"matmul", "affine", "einsum", "sum", "mean", "cumsum"}
 _PLAIN = {"add", "mul", "round", "cast", "at_least", "transpose", "reshape", "expand", "broadcast"}
 
 

@@ -108,6 +108,12 @@ def test_a_product_is_described_in_the_words_of_the_textbook() -> None:
     assert 0 < output.honest <= 1
 
 
+def test_a_bias_is_one_more_term() -> None:
+    record = describe_tolerance("linear", "fp32", "8x100x8")
+    assert record.symbols == "gamma_101(fp32) (|x||w| + |b|)"
+    assert record.outputs[0].to_magnitude == pytest.approx(101 * U32 / (1 - 101 * U32), rel=1e-6)
+
+
 def test_usual_tolerances_take_zeros_for_a_softmax() -> None:
     """At width 4096 every weight is far below 1e-3: atol alone lets zeros pass."""
     record = describe_tolerance("softmax", "fp32", "16x4096")

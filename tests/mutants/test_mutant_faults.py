@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -86,7 +87,7 @@ def test_partial_adds_rounded_parts() -> None:
     x, w = numbers(3, 10), numbers(10, 2)
     made = only(MATMUL, "partial", "fp16", 4)
     cuts = [10 * k // 4 for k in range(5)]
-    parts = [round_to(x[:, a:b] @ w[a:b], FP16) for a, b in zip(cuts, cuts[1:], strict=False)]
+    parts = [round_to(x[:, a:b] @ w[a:b], FP16) for a, b in itertools.pairwise(cuts)]
     total = parts[0]
     for part in parts[1:]:
         total = round_to(total + part, FP16)

@@ -223,6 +223,19 @@ def test_flushed_subnormals_are_within_a_bound_that_admits_them() -> None:
     assert (np.abs(flushed - x) <= held(given, flush=True).radius()).all()
 
 
+def test_a_flushing_load_takes_the_subnormals_of_the_format_it_loads() -> None:
+    """1e-6 is a normal fp32 number and a subnormal fp16 one: fp32 arithmetic on fp16 operands may read a zero."""
+    x = round_to(np.array([1e-6, 1.0]), FP16)
+    given = instance(lambda b, n: b.op("add", [n[0], b.constant(1.0)]), x, held=FP16)
+    assert emulate(given, EmulateContext(flush=True))["y"].tolist() == [1.0, 2.0]
+    assert held(given).radius()[0] < 1e-6 <= held(given, flush=True).radius()[0]
+    rounded = instance(lambda b, n: b.op("sign", [b.op("round", [n[0]], {"format": FP32})]), x, held=FP16, fmt=FP32)
+    assert held(rounded, flush=True).radius().tolist() == [0.0, 0.0]
+    tiny = instance(lambda b, n: b.op("sign", [b.op("round", [n[0]], {"format": FP32})]), np.array([1e-40]))
+    assert emulate(tiny, EmulateContext(flush=True))["y"][0] == 0
+    assert held(tiny, flush=True).radius()[0] >= 1
+
+
 # -------------------------------------------------------------------------------------------------------- memory
 
 

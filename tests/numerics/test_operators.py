@@ -171,6 +171,22 @@ def test_an_updating_variance_is_within_the_bound(fmt: Format, offset: float) ->
         assert abs(welford(x, fmt) - float(result.v)) <= result.radius()
 
 
+def updated_mean(x: np.ndarray, fmt: Format) -> float:
+    mean = np.float64(x[0])
+    for k, v in enumerate(x[1:], start=2):
+        mean = round_to(mean + round_to(round_to(v - mean, fmt) / k, fmt), fmt)
+    return float(mean)
+
+
+@pytest.mark.parametrize("fmt", [FP32, FP16, BF16], ids=str)
+@pytest.mark.parametrize("offset", [0.0, 3.0, 30.0])
+def test_a_mean_updated_term_by_term_is_within_the_bound(fmt: Format, offset: float) -> None:
+    for n in (2, 3, 17, 40):
+        x = round_to(offset + RNG.standard_normal(n), fmt)
+        result = bound(one("mean", [x], {"axis": (0,), "keep": False}, fmt), BoundContext())["y"]
+        assert abs(updated_mean(x, fmt) - float(result.v)) <= result.radius()
+
+
 @pytest.mark.parametrize("axis", [0, 1])
 def test_cumsum_is_a_running_total_whose_radius_grows(axis: int) -> None:
     x = np.abs(normal(30, 40))

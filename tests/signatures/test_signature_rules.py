@@ -28,7 +28,10 @@ def explained(label: str, left: float = 0.02, **given: object) -> Observation:
 MATCHING: dict[str, list[tuple[Evidence, str]]] = {
     "input_mutated": [(evidence(seen(mutated=("A", "B"))), "A, B changed during the call")],
     "constant_output": [
-        (evidence(seen(9.0, readings=CONSTANT), seen(8.0, readings=CONSTANT), seen(7.0, size=1)), "every element is 3 in all 2")
+        (
+            evidence(seen(9.0, readings=CONSTANT), seen(8.0, readings=CONSTANT), seen(7.0, size=1)),
+            "every element is 3 in all 2",
+        )
     ],
     "accepted_unsupported": [(evidence(seen(9.0, readings=REFUSE, D=63)), "at D=63, where it must raise")],
     "layout_ignored": [
@@ -56,12 +59,18 @@ MATCHING: dict[str, list[tuple[Evidence, str]]] = {
         )
     ],
     "accumulator_narrowed": [
-        (evidence(seen(9.0, "exact"), seen(0.5, "width", readings={"effective_bits": 11.0})), "11 bits effective, 24 declared"),
+        (
+            evidence(seen(9.0, "exact"), seen(0.5, "width", readings={"effective_bits": 11.0})),
+            "11 bits effective, 24 declared",
+        ),
         (evidence(seen(9.0, "exact"), seen(0.5)), "come out wrong under exact"),
         (evidence(seen(9.0, "swamping"), seen(0.5)), "fewer than 24 bits effective"),
     ],
     "cancelled": [
-        (evidence(seen(500.0, "offset(1..1e4)", readings={"offset": 40.0}), seen(0.5)), "from an offset of 40 times the spread"),
+        (
+            evidence(seen(500.0, "offset(1..1e4)", readings={"offset": 40.0}), seen(0.5)),
+            "from an offset of 40 times the spread",
+        ),
         (evidence(seen(500.0, "cancelling(1e6)"), seen(0.5)), "by up to 500 times the bound"),
     ],
     "hard_coded_shape": [
@@ -141,7 +150,8 @@ def test_a_defect_is_its_own_signature(name: str) -> None:
 @pytest.mark.parametrize("mutant", mutants().values(), ids=lambda m: m.name)
 def test_a_mutant_that_explains_the_error_names_the_defect(mutant: object) -> None:
     name, signature = mutant.name, mutant.signature  # type: ignore[attr-defined]
-    made = evidence(explained(f"{name}(x, 4): in some place"), explained(f"{name}(x, 4): in some place", 0.1), seen(0.1))
+    label = f"{name}(x, 4): in some place"
+    made = evidence(explained(label), explained(label, 0.1), seen(0.1))
     assert signature in RULES
     if signature != "overflowed":  # which is recognized by what came back
         assert "in some place explains 94% of the error" in (RULES[signature].match(made) or "")

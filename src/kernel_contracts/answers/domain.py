@@ -7,16 +7,13 @@ names the input, the index and the condition.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from kernel_contracts.contracts.model import Contract, Facts
-from kernel_contracts.contracts.precondition import conjuncts, holds
+from kernel_contracts.contracts.precondition import holds
 from kernel_contracts.errors import UsageError
-from kernel_contracts.language import syntax
-from kernel_contracts.language.parser import parse
 from kernel_contracts.numerics.bounded import Array
 from kernel_contracts.numerics.dims import evaluate as size_of
 
@@ -34,16 +31,15 @@ def check_domain(
     if not holds(contract.pre, dict(dims), dict(scalars)):
         shown = ", ".join(f"{k} = {v}" for k, v in {**dims, **scalars}.items())
         raise UsageError(f"the precondition of {contract.name} is not met by {shown}; see kc explain {contract.name}")
-    finite = finite_inputs(contract.source, contract.name)
     sizes = {**{k: v for k, v in scalars.items() if isinstance(v, int)}, **dims}
     for name, x in inputs.items():
-        if name in finite:
-            _each(contract, name, x, np.isfinite(x), f"finite({name})")
         if name in contract.pre.facts:
             _check_facts(contract, name, x, contract.pre.facts[name], sizes)
 
 
 def _check_facts(contract: Contract, name: str, x: Array, facts: Facts, sizes: Mapping[str, int]) -> None:
+    if facts.finite:
+        _each(contract, name, x, np.isfinite(x), f"finite({name})")
     if facts.positive and facts.low is None:
         _each(contract, name, x, x > 0, f"{name} > 0")
     if facts.limit is not None:
@@ -65,15 +61,3 @@ def _each(contract: Contract, name: str, x: Array, met: Array, condition: str) -
         f"the precondition {condition} of {contract.name} is not met by input {name}{place}: it is {x[index]:g} there; "
         "no answer is right or wrong outside the contract's domain"
     )
-
-
-@cache
-def finite_inputs(source: str, name: str) -> frozenset[str]:
-    """Inputs that the precondition calls finite."""
-    found: set[str] = set()
-    for item in parse(source, name).items:
-        if isinstance(item, syntax.Contract) and item.name == name:
-            for part in conjuncts(item.pre):
-                if isinstance(part, syntax.Call) and part.function == "finite":
-                    found.update(a.value.id for a in part.arguments if isinstance(a.value, syntax.Name))
-    return frozenset(found)

@@ -72,23 +72,35 @@ def _of(
 def _sum(program: Program, context: BoundContext, sizes: Mapping[str, int], node: Node, name: str) -> Term:
     """Sums and products of matrices, by the number of their terms."""
     shape = program.nodes[node.args[0]].type.shape
-    if node.op == "matmul":
+    if node.op in ("matmul", "affine"):
         summed = [shape[-1]]
     elif node.op == "einsum":
         left, right, out = parse_spec(node.attrs["spec"])
         summed = [shape[k] for k, i in enumerate(left) if i in right and i not in out]
     else:
-        summed = [shape[a] for a in node.attrs["axis"]]
+        summed = [shape[a] for a in node.attrs.get("axis", range(len(shape)))]
     n = math.prod(size_of(d, sizes) for d in summed)
     over = " * ".join(size_text(d) for d in summed if d != 1) or "1"
+    if node.op == "affine":  # the bias is one more term
+        a, b, c = (_shown(program, i) for i in node.args)
+        what = f"products and a bias summed over {over}{_equals(over, n)}"
+        return _gamma(context, name, what, context.depth(n + 1) + 1, node.format, f"(|{a}||{b}| + |{c}|)")
     if node.op in ("matmul", "einsum"):
-        a, b = (program.nodes[i].attrs.get("name") or program.nodes[i].label or "." for i in node.args)
+        a, b = (_shown(program, i) for i in node.args)
         what = f"products summed over {over}{_equals(over, n)}"
         return _gamma(context, name, what, context.depth(n) + 1, node.format, f"|{a}||{b}|")
     extra = {"mean": 1, "var": 5}.get(node.op, 0)  # the division; deviations, squares and their division
     what = {"mean": "mean", "var": "variance", "cumsum": "running total"}.get(node.op, "sum")
     what = f"{what} over {over}{_equals(over, n)}"
     return _gamma(context, name, what, context.depth(n) + extra, node.format, "sum of magnitudes")
+
+
+def _shown(program: Program, index: int) -> str:
+    """What an operand is called; one that was only moved about is called as what it was."""
+    node = program.nodes[index]
+    while not (node.label or node.op == "input") and len(node.args) == 1 and not operator(node.op).computes:
+        node = program.nodes[node.args[0]]
+    return str(node.attrs["name"]) if node.op == "input" else node.label or "."
 
 
 def _equals(over: str, n: int) -> str:

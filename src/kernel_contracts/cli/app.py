@@ -28,15 +28,20 @@ for module in (check, calibrate, inspect, show, files, tolerance, replay):
     module.register(app)
 
 
+#: Exit status after Ctrl-C, as shells have it.
+_INTERRUPTED = 130
+
+
 def main(arguments: list[str] | None = None) -> None:
     """The entry point. Never shows a traceback."""
     try:
-        sys.exit(app(args=arguments, standalone_mode=False) or 0)
-    except typer.Abort:
-        sys.exit(130)
-    except KeyboardInterrupt:
+        status = app(args=arguments, standalone_mode=False) or 0
+        if status == _INTERRUPTED:  # the parser's word for Ctrl-C
+            raise KeyboardInterrupt
+        sys.exit(status)
+    except (typer.Abort, KeyboardInterrupt):
         print("kc: interrupted; what was finished is written", file=sys.stderr)
-        sys.exit(130)
+        sys.exit(_INTERRUPTED)
     except LanguageError as error:
         print(str(error), file=sys.stderr)
         sys.exit(2)

@@ -35,7 +35,7 @@ def read_claims(
         if not isinstance(guarantee, syntax.Within | syntax.Bitwise):
             continue
         if isinstance(guarantee, syntax.Bitwise) and guarantee.target is None:
-            continue  # equality across runs, schedules or scales compares the kernel with itself, not with the reference
+            continue  # equality across runs or schedules compares the kernel with itself, not with the reference
         key = f"claim {len(drafts)}"
         name = guarantee.subject.id if isinstance(guarantee.subject, syntax.Name) else ""
         kept[key] = found[name] if name in found else _over_outputs(guarantee.subject, scope, found)

@@ -18,6 +18,7 @@ from typing import Any
 from kernel_contracts.contracts.model import Bound, Claim, Contract, Facts, Range, TensorDecl
 from kernel_contracts.formats import Format
 from kernel_contracts.language import syntax
+from kernel_contracts.language.clauses import kernel
 from kernel_contracts.language.parser import parse
 from kernel_contracts.language.printer import print_node
 from kernel_contracts.numerics import dims
@@ -52,7 +53,7 @@ def to_json(contract: Contract) -> dict[str, Any]:
         "tolerance": print_node(contract.tolerance),
         "measure": _measure(contract),
         "violation": list(contract.violation),
-        "calibrate": [{"state": s.state, "kernel": print_node(s.kernel)} for s in contract.calibrate],
+        "calibrate": [{"state": s.state, "kernel": kernel(s.kernel)} for s in contract.calibrate],
         "policies": {k: list(v) for k, v in contract.policies.items()},
         "refusals": [{"unless": print_node(r.condition), "kind": r.kind} for r in contract.refusals],
         "choices": [_bound(b) for b in contract.bound],

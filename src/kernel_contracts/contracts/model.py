@@ -58,6 +58,7 @@ class ScalarDecl:
 class Facts:
     """What the precondition says of one input."""
 
+    finite: bool = False
     positive: bool = False
     limit: float | None = None
     low: Dim | None = None

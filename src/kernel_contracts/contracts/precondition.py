@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from kernel_contracts.contracts.model import Facts, Precondition, Range, ScalarDecl, TensorDecl
@@ -69,13 +70,11 @@ class _Reader:
                     f"{part.function}({shown}) must name an input",
                     hint=did_you_mean(shown, self.tensors),
                 )
-            if part.function == "positive":
-                self._fact(argument.value.id, positive=True)
+            self._fact(argument.value.id, **{part.function: True})
 
     def _fact(self, name: str, **values: Any) -> None:
         old = self.facts.get(name, Facts())
-        known = {f: getattr(old, f) for f in ("positive", "limit", "low", "high")}
-        self.facts[name] = Facts(**{**known, **values})
+        self.facts[name] = replace(old, **values)
 
     def _member(self, subject: syntax.Expr, part: syntax.Binary) -> None:
         if not isinstance(subject, syntax.Name):

@@ -13,11 +13,16 @@ from kernel_contracts.classes.base import Plan
 from kernel_contracts.contracts.evidence import Case, Layout
 from kernel_contracts.contracts.model import Bound, Contract, MeasureItem, Range
 from kernel_contracts.contracts.precondition import holds
+from kernel_contracts.measurement.oracle import work
 from kernel_contracts.measurement.shapes import Candidate, DimRange, candidate_shapes
+from kernel_contracts.numerics.interpret import Instance
 
 #: Product of all sizes that one case may reach unless the caller asks for more.
 BUDGET = 1 << 22
+#: Operations of the reference that one case may take: the product of sizes says little about S x S scores.
+COST = 1 << 25
 _LARGEST = 1 << 24
+_SWEEP = ("sweep",)
 
 
 def plan_cases(
@@ -32,12 +37,14 @@ def plan_cases(
     """The cases of one contract and dtype choice, in an order that meets every shape and every input early."""
     count = samples or plan.samples
     rng = np.random.default_rng([seed, zlib.crc32(f"{contract.key} {bound.label}".encode())])
-    shapes = _shapes(contract, plan, rng)
+    shapes = _shapes(contract, bound, plan, rng)
     if not shapes:
         return []
     if len(shapes) > 2 * count:
-        chosen = sorted(rng.choice(len(shapes), 2 * count, replace=False))
-        shapes = [shapes[i] for i in chosen]
+        swept = sum(s.families == _SWEEP for s in shapes)  # they come first and are what the author asked for by name
+        kept = min(swept, 2 * count)
+        drawn = rng.choice(len(shapes) - kept, 2 * count - kept, replace=False)
+        shapes = shapes[:kept] + [shapes[kept + i] for i in sorted(drawn)]
     total = max(count, min(len(shapes), 2 * count), len(plan.inputs))
     order = rng.permutation(len(shapes))
     cases: list[Case] = []
@@ -64,7 +71,7 @@ def plan_cases(
     return cases
 
 
-def _shapes(contract: Contract, plan: Plan, rng: np.random.Generator) -> list[Candidate]:
+def _shapes(contract: Contract, bound: Bound, plan: Plan, rng: np.random.Generator) -> list[Candidate]:
     ranges = {d: _dim_range(r) for d, r in contract.pre.ranges.items()}
     if not ranges:
         return [Candidate({}, ("rank 0",))]
@@ -74,9 +81,18 @@ def _shapes(contract: Contract, plan: Plan, rng: np.random.Generator) -> list[Ca
     for name, values in plan.sweeps:
         base = found[: max(len(values), 1)] or [Candidate({d: r.least for d, r in ranges.items()}, ("least",))]
         small = min(base, key=lambda c: math.prod(c.dims.values()))
-        found = [Candidate({**small.dims, name: v}, ("sweep",)) for v in values] + found
+        found = [Candidate({**small.dims, name: v}, _SWEEP) for v in values] + found
     defaults = contract.defaults()
-    return [c for c in found if _meets(contract, c.dims, defaults)]
+    valid = [c for c in found if _meets(contract, c.dims, defaults)]
+    cost = {id(c): _cost(contract, bound, c.dims) for c in valid}
+    cheap = [c for c in valid if cost[id(c)] <= COST]
+    return cheap or sorted(valid, key=lambda c: cost[id(c)])[:4]
+
+
+def _cost(contract: Contract, bound: Bound, dims: Mapping[str, int]) -> int:
+    """Operations of the reference at these sizes; sizes that depend on a parameter without default count as 1."""
+    scalars = {s.name: s.default if s.default is not None else 1 for s in contract.scalars}
+    return work(Instance(bound.program, dims, {}, scalars))
 
 
 def _meets(contract: Contract, dims: Mapping[str, int], scalars: Mapping[str, Any]) -> bool:

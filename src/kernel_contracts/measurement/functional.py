@@ -1,7 +1,8 @@
 """The ordinary test that a silently bad kernel passes: a few usual shapes, N(0, 1), a fixed tolerance per dtype.
 
-The tolerances are the published defaults of torch.testing.assert_close (its documentation, table of rtol and atol);
-no framework is needed to apply them.
+The tolerances are the published defaults of torch.testing.assert_close (its documentation, table of rtol and atol); no
+framework is needed to apply them. Where an honest kernel fails under those, a tester turns to 1e-2 for both, as
+benchmarks of generated kernels do; so does this test.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from kernel_contracts.contracts.model import Bound, Contract
 from kernel_contracts.contracts.precondition import holds
 from kernel_contracts.formats import Format
 from kernel_contracts.measurement.calls import ArrayIn
-from kernel_contracts.measurement.emulated import Callee
+from kernel_contracts.measurement.emulated import Callee, Emulated
 from kernel_contracts.measurement.session import Session
 from kernel_contracts.numerics.bounded import Array
 from kernel_contracts.numerics.domains import FLOAT64
@@ -27,22 +28,35 @@ DEFAULTS: Mapping[str, tuple[float, float]] = {
     "fp64": (1e-7, 1e-7), "fp32": (1.3e-6, 1e-5), "tf32": (1.3e-6, 1e-5), "fp16": (1e-3, 1e-5), "bf16": (1.6e-2, 1e-5),
     "fp8_e4m3fn": (0.125, 1e-5), "fp8_e5m2": (0.25, 1e-5), "fp8_e4m3fnuz": (0.125, 1e-5), "fp8_e5m2fnuz": (0.25, 1e-5),
 }  # fmt: skip
+LOOSE = (1e-2, 1e-2)
 SIZES = (64, 128, 32, 16)
 
 
-def close(y: Array, reference: Array, fmt: Format) -> bool:
+def close(y: Array, reference: Array, fmt: Format, tolerance: tuple[float, float] | None = None) -> bool:
     """What assert_close says with its defaults, the expected value being the reference held in the output's format."""
     if fmt.kind != "real":
         return bool(np.array_equal(y, reference))
-    rtol, atol = DEFAULTS.get(fmt.name, (1e-3, 1e-5))
+    rtol, atol = tolerance or DEFAULTS.get(fmt.name, (1e-3, 1e-5))
     expected = round_to(reference, fmt)
     with np.errstate(invalid="ignore"):
         ok = (np.abs(y - expected) <= atol + rtol * np.abs(expected)) | (y == expected)
     return bool(ok.all())
 
 
-def passes(contract: Contract, bound: Bound, kernel: Callee, seed: int, cases: int = 6) -> bool:
-    """Whether the kernel passes the ordinary test."""
+def ordinary(contract: Contract, bound: Bound, seed: int) -> tuple[float, float] | None:
+    """The tolerance of the ordinary test: the defaults (None) where a conforming kernel passes under them, else 1e-2."""
+    return None if passes(contract, bound, Emulated(contract, bound), seed) else LOOSE
+
+
+def passes(
+    contract: Contract,
+    bound: Bound,
+    kernel: Callee,
+    seed: int,
+    tolerance: tuple[float, float] | None = None,
+    cases: int = 6,
+) -> bool:
+    """Whether the kernel passes a test with this (rtol, atol), by default the one of its dtype."""
     session = Session(contract, bound, kernel, ())
     done = 0
     for k in range(cases):
@@ -59,31 +73,23 @@ def passes(contract: Contract, bound: Bound, kernel: Callee, seed: int, cases: i
         for t, array in zip(contract.outputs, result.outputs, strict=True):
             if array.shape != reference[t.name].shape:
                 return False
-            if not close(from_storage(array), np.asarray(reference[t.name]), bound.outputs[t.name]):
+            if not close(from_storage(array), np.asarray(reference[t.name]), bound.outputs[t.name], tolerance):
                 return False
     return done > 0
 
 
 def _case(contract: Contract, bound: Bound, k: int, seed: int) -> Case | None:
-    """Usual sizes, each the nearest that the precondition admits."""
-    usual = {}
-    for position, (name, r) in enumerate(contract.pre.ranges.items()):
-        want = SIZES[(k + position) % len(SIZES)]
-        if r.choices is not None:
-            usual[name] = int(min(r.choices, key=lambda c: abs(c - want)))
-        else:
-            usual[name] = int(min(max(want, r.low), r.high))
+    """Usual sizes, each the nearest that the precondition admits: powers of two, batches and channels small."""
     scalars = {s.name: (s.default if s.default is not None else 1) for s in contract.scalars}
-    for sizes in (usual, {n: max(2, v // 16) if n in _small_dims(contract) else v for n, v in usual.items()}):
-        if holds(contract.pre, sizes, scalars):
-            return Case(k, "normal", dict(bound.dtypes), sizes, scalars, Layout.CONTIGUOUS, seed + k, "functional")
+    batch = {d for t in contract.inputs if len(t.shape) > 2 for d in t.shape[:-2] if isinstance(d, str)}
+    for scale in (1, 2, 4, 8, 16):
+        usual = {}
+        for position, (name, r) in enumerate(contract.pre.ranges.items()):
+            want = 2 if name in batch else max(SIZES[(k + position) % len(SIZES)] // scale, 2)
+            if r.choices is not None:
+                usual[name] = int(min(r.choices, key=lambda c: abs(c - want)))
+            else:
+                usual[name] = int(min(max(want, r.low), r.high))
+        if holds(contract.pre, usual, scalars):
+            return Case(k, "normal", dict(bound.dtypes), usual, scalars, Layout.CONTIGUOUS, seed + k, "functional")
     return None
-
-
-def _small_dims(contract: Contract) -> set[str]:
-    """Dims that occur only in inputs beyond the first two axes' usual roles (batches, filter taps) stay small."""
-    out: set[str] = set()
-    for t in contract.inputs:
-        if len(t.shape) > 2:
-            out.update(str(d) for d in t.shape if isinstance(d, str))
-    return out

@@ -25,7 +25,8 @@ from kernel_contracts.numerics.program import Program
 from kernel_contracts.numerics.rounding import round_to, ulp_of
 
 #: Emulating a narrow accumulator costs one vector operation a term; larger and longer cases are left undiagnosed.
-EMULATE_LIMIT = 1 << 22
+EMULATE_LIMIT = 1 << 20
+WORK_LIMIT = 1 << 22
 TERMS_LIMIT = 1 << 12
 #: A mutant whose own error is this small beside the candidate's cannot be told from none.
 _FAINT = 1e-12
@@ -45,7 +46,9 @@ def explain(
     the honest rounding of a large one.
     """
     found: dict[str, float] = {}
-    too_long = work(instance) > EMULATE_LIMIT or _terms(bound, instance) > TERMS_LIMIT
+    too_long = (
+        instance_size(instance) > EMULATE_LIMIT or work(instance) > WORK_LIMIT or _terms(bound, instance) > TERMS_LIMIT
+    )
     weights = {n: _weight(centers[n], tolerances.get(n), bound, n) for n in outputs}
     for name in names:
         entry = mutants().get(name)
@@ -58,6 +61,13 @@ def explain(
                 if rest is not None and rest < 1.0:
                     found[f"{name}{shown}: {where}"] = rest
     return {k: round(v, 6) for k, v in sorted(found.items(), key=lambda kv: kv[1])}
+
+
+def instance_size(instance: Instance) -> int:
+    out = 1
+    for n in instance.dims.values():
+        out *= max(n, 1)
+    return out
 
 
 def _terms(bound: Bound, instance: Instance) -> int:

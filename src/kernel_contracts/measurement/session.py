@@ -23,8 +23,8 @@ from kernel_contracts.formats import FP64, Format
 from kernel_contracts.measurement.calls import ArrayIn, CallResult
 from kernel_contracts.measurement.cases import item_of
 from kernel_contracts.measurement.compare import constant_outputs, read
+from kernel_contracts.measurement.diagnosis import Diagnoser
 from kernel_contracts.measurement.emulated import Callee
-from kernel_contracts.measurement.hypotheses import explain
 from kernel_contracts.measurement.inputs.base import Request, TensorSpec, families
 from kernel_contracts.measurement.oracle import Oracle, Truth, consult
 from kernel_contracts.numerics.acceptance import Acceptance, from_bounded
@@ -34,9 +34,6 @@ from kernel_contracts.numerics.domains import FLOAT64
 from kernel_contracts.numerics.interpret import Instance, evaluate
 from kernel_contracts.numerics.interpret import bound as bound_of
 from kernel_contracts.numerics.rounding import from_storage, to_storage
-
-#: At most this many failures of one input family are diagnosed.
-_DIAGNOSED = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +52,8 @@ class Session:
         self, contract: Contract, bound: Bound, kernel: Callee, ladder: tuple[Oracle, ...], mutants: Sequence[str] = ()
     ) -> None:
         self.contract, self.bound, self.kernel = contract, bound, kernel
-        self.ladder, self.mutants = ladder, tuple(mutants)
-        self._diagnosed: dict[str, int] = {}
+        self.ladder = ladder
+        self._diagnoser = Diagnoser(bound, mutants)
 
     def run(self, cases: Iterable[Case]) -> Iterator[Observation]:
         """One observation a case, as they come."""
@@ -170,7 +167,7 @@ class Session:
         if observation.violating and self.bound.context.summation != "any" and truth.centers:
             looser = self._any_order(instance, truth, outputs)
             observation = replace(observation, readings={**observation.readings, "any_order_ratio": looser})
-        return self._diagnose(observation, instance, outputs, centers, radii)
+        return self._diagnoser.diagnosed(observation, instance, outputs, centers, radii)
 
     def _any_order(self, instance: Instance, truth: Truth, outputs: Mapping[str, Array]) -> float:
         """How the same answers compare with the bound of a sum in any order."""
@@ -178,23 +175,6 @@ class Session:
         other = Session(self.contract, looser, self.kernel, self.ladder)
         admitted = other.admitted(instance, other.truth(instance)[0], truth, outputs)
         return max((float(j.acceptance.ratios(j.candidate).max(initial=0.0)) for j in admitted), default=0.0)
-
-    def _diagnose(
-        self,
-        observation: Observation,
-        instance: Instance,
-        outputs: Mapping[str, Array],
-        centers: Mapping[str, Array],
-        radii: Mapping[str, Array],
-    ) -> Observation:
-        family = item_of(observation.case).name
-        if not observation.violating or not self.mutants or self._diagnosed.get(family, 0) >= _DIAGNOSED:
-            return observation
-        if not all(n in centers for n in outputs):
-            return observation
-        self._diagnosed[family] = self._diagnosed.get(family, 0) + 1
-        plain = replace(instance, program=self.bound.program)
-        return replace(observation, hypotheses=explain(self.bound, plain, outputs, centers, self.mutants, radii))
 
     # -------------------------------------------------------------------------------------------- oracle side
 

@@ -128,6 +128,19 @@ def _convert_bound(context: BoundContext, x: Bounded, target: Format) -> Bounded
     return context.rounded(center, x.e, target, nonneg=x.nonneg)
 
 
+def _flush_level(node: Node, program: Program, arg: int) -> Format | None:
+    """Below whose least normal number real operand `arg` may count as zero; None where `node` only moves it.
+
+    Arithmetic flushes subnormals of the format it loads as well as of its own, a conversion those of its target.
+    """
+    source = program.nodes[arg].type
+    if source.kind != "real":
+        return None
+    if operator(node.op).computes:
+        return max(source.format, node.format, key=lambda f: f.least_normal)
+    return node.type.format if node.op in ("round", "cast") and node.type.kind == "real" else None
+
+
 def _flushed_bound(x: Bounded, fmt: Format) -> Bounded:
     """The operand where subnormal ones count as zero."""
     center, e = FLOAT64.real(x.v), x.radius()
@@ -138,7 +151,7 @@ def _flushed_bound(x: Bounded, fmt: Format) -> Bounded:
 
 def _settled(node: Node, program: Program, args: list[Bounded], result: Bounded) -> Bounded:
     """Takes certainty from infinities that have none: float64 itself overflowed, a pole at a zero of unknown sign."""
-    if np.isfinite(result.v).all():
+    if (node.op not in _POLES and node.format.name != FP64.name) or np.isfinite(result.v).all():
         return result
     infinite = np.asarray(np.isinf(result.v))
     pole = doubtful = np.zeros_like(infinite)
@@ -187,18 +200,14 @@ def bound(instance: Instance, context: BoundContext, nodes: Mapping[str, int] | 
         for i, a in enumerate(node.args):
             if needs_conversion(node, program, a):
                 args[i] = _convert_bound(context, args[i], node.format)
-            if context.flush and _flushes(node, program, a):
-                args[i] = _flushed_bound(args[i], node.format)
+            level = _flush_level(node, program, a) if context.flush else None
+            if level is not None:
+                args[i] = _flushed_bound(args[i], level)
         result = operator(node.op).bound(context, attrs, node.format, args)
         return _settled(node, program, args, result) if node.type.kind == "real" and node.args else result
 
     found = dict(_walk(instance, set(wanted.values()), make_leaf, apply))
     return {name: found[i] for name, i in wanted.items()}
-
-
-def _flushes(node: Node, program: Program, arg: int) -> bool:
-    """Whether `node` computes with real operand `arg`, so that a subnormal one may count as zero."""
-    return operator(node.op).computes and node.type.kind == program.nodes[arg].type.kind == "real"
 
 
 def emulate(instance: Instance, context: EmulateContext) -> dict[str, Array]:
@@ -215,8 +224,9 @@ def emulate(instance: Instance, context: EmulateContext) -> dict[str, Array]:
         for i, a in enumerate(node.args):
             if needs_conversion(node, program, a):
                 args[i] = round_to(args[i], node.format)
-            if context.flush and _flushes(node, program, a):
-                args[i] = round_to(args[i], node.format, flush=True)
+            level = _flush_level(node, program, a) if context.flush else None
+            if level is not None:
+                args[i] = np.where(np.abs(args[i]) < level.least_normal, np.copysign(0.0, args[i]), args[i])
         if node.type.kind == "real":
             args = [a.astype(np.float64) if a.dtype.kind in "iu" and operator(node.op).computes else a for a in args]
         result = np.asarray(operator(node.op).run(context, attrs, node.format, args))

@@ -13,6 +13,8 @@ from kernel_contracts.contracts.evidence import Layout, Observation, Outcome
 
 #: A mutant explains a failure when at most this share of the error is left over.
 EXPLAINS = 0.3
+#: Failures within this factor of the largest count as large.
+_LARGE = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +46,23 @@ class Evidence:
         return {o.case.family.partition("(")[0] for o in observations}
 
     def explanation(self) -> tuple[str, float] | None:
-        """The mutant that explains most of the diagnosed failures, and the share of their error that it explains.
+        """The mutant that explains the diagnosed failures best, and the share of their error that it explains.
 
-        Half of them are enough: a kernel often has the same fault in several places, and a small failure shows them
-        mixed.
+        Half of them are enough, or the largest ones: a kernel often has several faults, and a small failure shows
+        them mixed. A fault in one place is a better answer than `arithmetic`, which puts it everywhere.
         """
-        tried = [o.hypotheses for o in self.failing if o.hypotheses]
-        found: list[tuple[int, float, str]] = []
-        for label in {label for h in tried for label in h}:
-            left = [h[label] for h in tried if h.get(label, 1.0) <= EXPLAINS]
-            if 2 * len(left) >= len(tried):
-                found.append((-len(left), sum(left) / len(left), label))
+        tried = [o for o in self.failing if o.hypotheses]
+        worst = max((o.ratio for o in tried), default=0.0)
+        large = [o for o in tried if o.ratio * _LARGE >= worst]
+        found: list[tuple[bool, bool, int, float, str]] = []
+        for label in {label for o in tried for label in o.hypotheses}:
+            left = [o.hypotheses[label] for o in tried if o.hypotheses.get(label, 1.0) <= EXPLAINS]
+            most = 2 * len(left) >= len(tried)
+            if most or all(o.hypotheses.get(label, 1.0) <= EXPLAINS for o in large):
+                found.append((label.startswith("arithmetic"), not most, -len(left), sum(left) / len(left), label))
         if not found:
             return None
-        _, left_over, label = min(found)
+        *_, left_over, label = min(found)
         return label, 1.0 - left_over
 
     def explained_by(self, *mutants: str) -> str | None:

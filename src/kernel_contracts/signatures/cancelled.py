@@ -22,8 +22,8 @@ def match(evidence: Evidence) -> str | None:
     wrong = evidence.families(evidence.failing)
     breaks = [o.readings["offset"] for o in evidence.failing if "offset" in o.readings]
     where = f", from an offset of {min(breaks):.3g} times the spread" if breaks else ""
-    only = "only" if wrong <= FAMILIES else "above all"
-    return f"wrong under {', '.join(sorted(wrong & FAMILIES))} {only}, by up to {ratios[True]:.3g} times the bound{where}"
+    names, only = ", ".join(sorted(wrong & FAMILIES)), "only" if wrong <= FAMILIES else "above all"
+    return f"wrong under {names} {only}, by up to {ratios[True]:.3g} times the bound{where}"
 
 
 RULE = Rule("cancelled", "Digits lost to avoidable cancellation.", 46, match)

@@ -10,9 +10,10 @@ def match(evidence: Evidence) -> str | None:
     if not read or any(o.readings["any_order_ratio"] > 1.0 for o in read):
         return None
     worst = max(read, key=lambda o: o.ratio)
+    loose = worst.readings["any_order_ratio"]
     return (
-        f"up to {worst.ratio:.3g} times the bound of the declared order, {worst.readings['any_order_ratio']:.2g} of that "
-        "for any order: more roundings follow one another than declared"
+        f"up to {worst.ratio:.3g} times the bound of the declared order, {loose:.2g} of that for any order: "
+        "more roundings follow one another than declared"
     )
 
 

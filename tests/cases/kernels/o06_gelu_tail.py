@@ -10,9 +10,8 @@ def _argument(x):
 
 
 def faulty(x):
-    """0.5 x tanh(u) + 0.5 x: the two cancel in the negative tail, which becomes 0."""
-    half = np.float32(0.5) * x
-    return half * np.tanh(_argument(x)) + half
+    """0.5 x tanh(u) + 0.5 x in one fused step: 1 + tanh(u) cancels in the negative tail, which becomes 0."""
+    return np.float32(0.5) * x * (np.float32(1) + np.tanh(_argument(x)))
 
 
 def sibling(x):

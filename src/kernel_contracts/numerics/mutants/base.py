@@ -56,7 +56,8 @@ def rewrite(program: Program, hook: Hook) -> Program | None:
     if not changed:
         return None
     outputs = {name: mapped[i] for name, i in program.outputs.items()}
-    return builder.finish(outputs, program.dims)
+    mutant = builder.finish(outputs, program.dims)
+    return mutant if (mutant.nodes, mutant.outputs) != (program.nodes, program.outputs) else None
 
 
 def copy(builder: Builder, node: Node, args: list[int]) -> int:

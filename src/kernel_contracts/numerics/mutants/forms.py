@@ -52,7 +52,7 @@ def _broadcast_axis(program: Program, arguments: tuple[Any, ...]) -> Iterator[tu
 
         return hook
 
-    yield from each(program, sorted(operand), hook_at, {i: "one entry a row read as one a column" for i in operand})
+    yield from each(program, sorted(operand), hook_at, dict.fromkeys(operand, "one entry a row read as one a column"))
 
 
 MUTANTS = (

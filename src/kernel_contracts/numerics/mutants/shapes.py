@@ -131,8 +131,8 @@ def _padded(program: Program, name: str, tile: int) -> Program | None:
         x = builder.op(node.op, args, attrs)
         if index in program.outputs.values():
             for axis, size in enumerate(node.type.shape):
-                if size == name:
-                    x = builder.op("slice", [x], {"axis": axis, "start": 0, "stop": name, "step": 1})
+                if _substitute(size, replaced) != size:
+                    x = builder.op("slice", [x], {"axis": axis, "start": 0, "stop": size, "step": 1})
         return x
 
     return rewrite(program, hook)

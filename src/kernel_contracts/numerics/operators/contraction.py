@@ -156,7 +156,8 @@ def contraction(name: str, infer: Any, value: Any) -> Operator:
             error = np.asarray(total * gamma)
             # every product may underflow, and where subnormals are flushed every partial sum as well
             error += k * (2 if context.flush else 1) * context.tiny(fmt) * (1 + min(gamma, 1.0))
-            return clean(v, carried, error, fmt, total + error, nonneg)
+            largest = total + error if total is v else np.add(total, error, out=total)
+            return clean(v, carried, error, fmt, largest, nonneg)
 
     def emulate(context: EmulateContext, attrs: Attrs, fmt: Format, args: list[Array]) -> Array:
         if integers(args):

@@ -48,13 +48,12 @@ def _round_bound(context: BoundContext, attrs: Attrs, fmt: Format, args: list[Bo
     target: Format = attrs["format"]
     center = FLOAT64.real(x.v)
     v = round_to(center, target)
-    if x.exact and not context.flush:
+    if x.exact:
         return Bounded(v, 0.0, x.nonneg, quantum_of(v))
     with np.errstate(invalid="ignore", over="ignore"):
         e = np.maximum(round_to(center + x.e, target) - v, v - round_to(center - x.e, target))
         e = np.where(np.isinf(center) & np.isfinite(x.radius()), 0.0, e)
-        flushed = context.tiny(target) if context.flush else 0.0
-        return clean(v, e, flushed, target, np.abs(center) + x.radius(), x.nonneg)
+        return clean(v, e, 0.0, target, np.abs(center) + x.radius(), x.nonneg)
 
 
 def _round_emulate(context: EmulateContext, attrs: Attrs, fmt: Format, args: list[Array]) -> Array:

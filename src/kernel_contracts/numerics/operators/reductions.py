@@ -118,8 +118,9 @@ def _mean_bound(context: BoundContext, attrs: Attrs, fmt: Format, args: list[Bou
         total = np.sum(np.abs(center), **how)
         size = total / n + carried
         # dividing by the count or multiplying with its reciprocal, the count itself rounded where it is large
-        error = np.asarray(context.gamma(context.depth(n) + 5, fmt) * size + 2 * context.tiny(fmt))
-        return clean(v, carried, error, fmt, np.asarray(total + n * carried), x.nonneg)
+        lost = (4 if context.flush else 2) * context.tiny(fmt)
+        error = np.asarray(context.gamma(context.depth(n) + 5, fmt) * size + lost)
+        return clean(v, carried, error, fmt, np.asarray(total + n * (carried + error)), x.nonneg)
 
 
 def _mean_emulate(context: EmulateContext, attrs: Attrs, fmt: Format, args: list[Array]) -> Array:
