@@ -17,6 +17,6 @@ CLASS = ValueClass(
     title="Catastrophic cancellation avoidance",
     family="precision",
     claim="The result is as accurate as a stable algorithm's at every offset and range.",
-    mutants=("no_max_subtraction", "naive_variance", "cancelling_form"),
+    mutants=("no_max_subtraction", "naive_variance", "cancelling_form", "expanded_square"),
     extra_inputs=(MeasureItem("normal"), MeasureItem("offset", ((1.0, 1e4),)), MeasureItem("range", (65536.0,))),
 )

@@ -88,7 +88,7 @@ class FloatOracle:
         self, instance: Instance, context: BoundContext, nodes: Mapping[str, int], bounded: Mapping[str, Bounded]
     ) -> Truth:
         assert self.domain is not None
-        share = own_share(instance, context, self.domain.u)
+        share = own_share(instance, context, self.domain.u, pairwise=self.domain.pairwise)
         if self.domain.dtype == np.float64:
             centers = {n: (np.asarray(bounded[n].v, dtype=np.float64), np.zeros(np.shape(bounded[n].v))) for n in nodes}
             return Truth(self.name, centers, share)

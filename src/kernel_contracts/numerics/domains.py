@@ -50,6 +50,24 @@ class FloatDomain:
             self.functions["erf"] = lambda x: _through_balls("erf", x, self.dtype)
             self.functions["erfc"] = lambda x: _through_balls("erfc", x, self.dtype)
 
+    @property
+    def pairwise(self) -> bool:
+        """Whether sums are added up in halves, so that their error grows with log n and not with n."""
+        return bool(self.dtype != np.float64)
+
+    def sum(self, x: Any, axes: tuple[int, ...], keep: bool) -> Any:
+        """The sum over `axes`; by halves in extended precision, where accuracy is what it is for."""
+        if not self.pairwise or np.asarray(x).dtype != self.dtype or not np.size(x):
+            return np.add.reduce(x, axis=axes, keepdims=keep)
+        for axis in axes:
+            x = np.moveaxis(x, axis, -1)
+            while x.shape[-1] > 1:
+                n = x.shape[-1]
+                halves = x[..., : n // 2] + x[..., n // 2 : n // 2 * 2]
+                x = np.concatenate([halves, x[..., n - 1 :]], axis=-1) if n % 2 else halves
+            x = np.moveaxis(x, -1, axis)
+        return x if keep else np.squeeze(x, axis=axes)
+
     def real(self, x: Any) -> Any:
         """An array of this domain."""
         return np.asarray(x, dtype=self.dtype)
@@ -140,6 +158,10 @@ class BallDomain:
         if x.dtype.kind in "iub":
             return _object(lambda n: self._arb(int(n)))(x)
         return _object(lambda n: self._arb(float(n)))(x)
+
+    def sum(self, x: Any, axes: tuple[int, ...], keep: bool) -> Any:
+        """The sum over `axes`, its radius included."""
+        return np.add.reduce(x, axis=axes, keepdims=keep)
 
     def call(self, name: str, x: Any) -> Any:
         return self.functions[name](self.real(x))

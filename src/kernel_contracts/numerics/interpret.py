@@ -239,11 +239,12 @@ def emulate(instance: Instance, context: EmulateContext) -> dict[str, Array]:
     return {name: found[i] for name, i in program.outputs.items()}
 
 
-def own_share(instance: Instance, context: BoundContext, u: float) -> float:
+def own_share(instance: Instance, context: BoundContext, u: float, *, pairwise: bool = False) -> float:
     """How large the error of evaluating in arithmetic of roundoff `u` can be, as a share of the derived radius.
 
     Node by node both errors pass through the same sensitivities, so the largest ratio of local errors bounds the
-    ratio of results: at most 8 u (4 ulp functions) against u(format), and n against depth(n) roundings in a sum.
+    ratio of results: at most 8 u (4 ulp functions) against u(format), and in a sum n roundings, or log2 n where the evaluation
+    adds up `pairwise`, against depth(n).
     """
     share = 0.0
     sizes = instance.environment()
@@ -256,6 +257,8 @@ def own_share(instance: Instance, context: BoundContext, u: float) -> float:
             shape = instance.program.nodes[node.args[0]].type.shape
             n = math.prod(size_of(d, sizes) for d in shape)
             depth = context.depth(n) + 1
-            ratio = max(ratio, n * u / min(context.gamma(depth, node.format), depth * node.format.u))
+            halves = pairwise and node.op in ("sum", "mean", "var")
+            steps = math.ceil(math.log2(n)) + 3 if halves and n > 1 else n
+            ratio = max(ratio, steps * u / min(context.gamma(depth, node.format), depth * node.format.u))
         share = max(share, ratio)
     return share

@@ -10,7 +10,7 @@ _BEGINNING = 100.0
 
 
 def match(evidence: Evidence) -> str | None:
-    found = evidence.explained_by("cancelling_form", "naive_variance")
+    found = evidence.explained_by("cancelling_form", "naive_variance", "expanded_square")
     if found is not None:
         return found
     ratios: dict[bool, float] = {}

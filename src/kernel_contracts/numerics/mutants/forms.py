@@ -30,6 +30,19 @@ def _cancelling_form(program: Program, arguments: tuple[Any, ...]) -> Iterator[t
     yield from once("a form in which nearly equal numbers are subtracted", program, hook)
 
 
+def _expanded_square(program: Program, arguments: tuple[Any, ...]) -> Iterator[tuple[str, Program]]:
+    """(a - b)^2 as a^2 + b^2 - 2 a b: distances by way of a matrix product."""
+
+    def hook(builder: Builder, index: int, node: Node, args: list[int]) -> int | None:
+        if node.op != "mul" or node.args[0] != node.args[1] or builder.nodes[args[0]].op != "sub":
+            return None
+        a, b = builder.nodes[args[0]].args
+        squares = builder.op("add", [builder.op("mul", [a, a]), builder.op("mul", [b, b])])
+        return builder.op("sub", [squares, builder.op("mul", [builder.constant(2.0), builder.op("mul", [a, b])])])
+
+    yield from once("squared differences multiplied out", program, hook)
+
+
 def _broadcast_axis(program: Program, arguments: tuple[Any, ...]) -> Iterator[tuple[str, Program]]:
     """An input with one entry a row, read as if it had one a column; beyond its end it starts again."""
     operand = {
@@ -57,5 +70,6 @@ def _broadcast_axis(program: Program, arguments: tuple[Any, ...]) -> Iterator[tu
 
 MUTANTS = (
     Mutant("cancelling_form", "a function written so that digits cancel", "cancelled", _cancelling_form, True),
+    Mutant("expanded_square", "(a - b)^2 multiplied out", "cancelled", _expanded_square, True),
     Mutant("broadcast_axis", "one entry a row read as one a column", "broadcast_misaligned", _broadcast_axis),
 )

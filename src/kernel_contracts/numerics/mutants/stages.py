@@ -18,7 +18,8 @@ def _no_max_subtraction(program: Program, arguments: tuple[Any, ...]) -> Iterato
         for i, n in enumerate(program.nodes)
         if n.op == "sub" and program.nodes[n.args[1]].op == "max" and program.nodes[n.args[1]].args[0] == n.args[0]
     }
-    tops = {program.nodes[i].args[1] for i in shifts}
+    shifted = {program.nodes[i].args[0] for i in shifts}
+    tops = {i for i, n in enumerate(program.nodes) if n.op == "max" and n.args[0] in shifted}
 
     def hook(builder: Builder, index: int, node: Node, args: list[int]) -> int | None:
         if index in shifts:

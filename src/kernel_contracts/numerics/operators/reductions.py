@@ -50,7 +50,7 @@ def terms_last(x: Array, axes: tuple[int, ...]) -> Array:
 def _sum(domain: Domain, attrs: Attrs, fmt: Format, args: list[Any]) -> Any:
     x = args[0] if integers(args) else domain.real(args[0])
     with np.errstate(invalid="ignore", over="ignore"):
-        return np.asarray(np.add.reduce(x, axis=attrs["axis"], keepdims=attrs["keep"]))
+        return np.asarray(domain.sum(x, attrs["axis"], attrs["keep"]))
 
 
 def sum_bound(context: BoundContext, attrs: Attrs, fmt: Format, args: list[Bounded]) -> Bounded:
