@@ -100,7 +100,8 @@ def report(records: list[dict[str, Any]], console: Console) -> None:
     for r in records:
         if r["verdict"] != "conforms":
             console.print(
-                f"{r['verdict']}: {r['stack']} {r['operation']} {r.get('contract')} {r.get('dtypes')} seed {r['seed']}: {r['reason']} {r.get('signature')}"
+                f"{r['verdict']}: {r['stack']} {r['operation']} {r.get('contract')} {r.get('dtypes')} "
+                f"seed {r['seed']}: {r['reason']} {r.get('signature')}"
             )
     total = sum(r.get("samples", 0) for r in records)
     accused = sum(r["verdict"] == "violates" for r in records)

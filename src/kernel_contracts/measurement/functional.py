@@ -44,7 +44,7 @@ def close(y: Array, reference: Array, fmt: Format, tolerance: tuple[float, float
 
 
 def ordinary(contract: Contract, bound: Bound, seed: int) -> tuple[float, float] | None:
-    """The tolerance of the ordinary test: the defaults (None) where a conforming kernel passes under them, else 1e-2."""
+    """The tolerance of the ordinary test: the defaults (None) where an honest kernel passes them, else 1e-2."""
     return None if passes(contract, bound, Emulated(contract, bound), seed) else LOOSE
 
 

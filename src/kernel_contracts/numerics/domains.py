@@ -58,7 +58,7 @@ class FloatDomain:
     def sum(self, x: Any, axes: tuple[int, ...], keep: bool) -> Any:
         """The sum over `axes`; by halves in extended precision, where accuracy is what it is for."""
         if not self.pairwise or np.asarray(x).dtype != self.dtype or not np.size(x):
-            return np.add.reduce(x, axis=axes, keepdims=keep)
+            return np.sum(x, axis=axes, keepdims=keep)
         for axis in axes:
             x = np.moveaxis(x, axis, -1)
             while x.shape[-1] > 1:
@@ -161,7 +161,7 @@ class BallDomain:
 
     def sum(self, x: Any, axes: tuple[int, ...], keep: bool) -> Any:
         """The sum over `axes`, its radius included."""
-        return np.add.reduce(x, axis=axes, keepdims=keep)
+        return np.sum(x, axis=axes, keepdims=keep)
 
     def call(self, name: str, x: Any) -> Any:
         return self.functions[name](self.real(x))

@@ -243,8 +243,8 @@ def own_share(instance: Instance, context: BoundContext, u: float, *, pairwise: 
     """How large the error of evaluating in arithmetic of roundoff `u` can be, as a share of the derived radius.
 
     Node by node both errors pass through the same sensitivities, so the largest ratio of local errors bounds the
-    ratio of results: at most 8 u (4 ulp functions) against u(format), and in a sum n roundings, or log2 n where the evaluation
-    adds up `pairwise`, against depth(n).
+    ratio of results: at most 8 u (4 ulp functions) against u(format), and in a sum n roundings, or log2 n where the
+    evaluation adds up `pairwise`, against depth(n).
     """
     share = 0.0
     sizes = instance.environment()

@@ -1,8 +1,8 @@
 """A product with a bias as one more term of each of its sums: affine(x, w, b) is x w + b.
 
 Kernels start their accumulators from the bias, or add it at the end, or carry it through every block of a large sum.
-All of these are orders of one sum of K + 1 terms, so the bias may be rounded as often as any product; `matmul(x, w) + b`
-says that it is added once, last, and is a narrower claim.
+All of these are orders of one sum of K + 1 terms, so the bias may be rounded as often as any product;
+`matmul(x, w) + b` says that it is added once, last, and is a narrower claim.
 """
 
 from __future__ import annotations
