@@ -93,12 +93,18 @@ def _line(result: Calibration) -> Any:
     line = Text()
     line.append("separates   " if result.separates else "DOES NOT    ", "green" if result.separates else "bold red")
     line.append(f"{result.contract.class_id}  {result.contract.name:<24} {', '.join(result.bound.dtypes.values()):<12}")
-    for s in result.states:
-        line.append(f"  {s.state} ", "dim")
-        line.append(
-            f"{s.verdict.value}" + (f" {s.ratio:.2f}" if s.state == "good" else ""), "green" if s.ok else "bold red"
-        )
-        if s.state == "bad" and not s.silent:
+    for state in ("good", "bad", "baseline"):
+        kernels = [s for s in result.states if s.state == state]
+        if not kernels:
+            line.append(f"  {state} ", "dim")
+            line.append("missing", "bold red")
+            continue
+        # the one that does not do what it must, where there is one
+        shown = next((s for s in kernels if not s.ok), kernels[0])
+        line.append(f"  {state} ", "dim")
+        words = shown.verdict.value + (f" {shown.ratio:.2f}" if state == "good" else "")
+        line.append(words + (f" x{len(kernels)}" if len(kernels) > 1 else ""), "green" if shown.ok else "bold red")
+        if state == "bad" and not shown.silent:
             line.append(" (fails an ordinary test)", "red")
     if result.mutants:
         line.append(f"  mutants {result.killed}/{result.valid}", "green" if not result.survivors else "yellow")

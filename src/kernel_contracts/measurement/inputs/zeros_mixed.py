@@ -16,4 +16,4 @@ def _fill(spec: TensorSpec, request: Request, arguments: Arguments) -> Array:
     return np.where(request.rng.random(spec.shape) < 0.5, np.copysign(0.0, values), values)
 
 
-FAMILY = Family("zeros_mixed", "signed zeros and normal numbers", each(_fill))
+FAMILY = Family("zeros_mixed", "signed zeros and normal numbers", each(_fill), frozenset({"wrong_value"}))
