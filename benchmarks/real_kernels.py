@@ -69,6 +69,9 @@ def main() -> int:
         for k in range(arguments.seeds)
     ]
     records: list[dict[str, Any]] = []
+    arguments.out.parent.mkdir(parents=True, exist_ok=True)
+    lines = arguments.out.with_suffix(".jsonl")
+    lines.unlink(missing_ok=True)
     console = Console(width=140)
     with (
         ProcessPoolExecutor(arguments.jobs, mp_context=get_context("spawn")) as pool,
@@ -76,11 +79,13 @@ def main() -> int:
     ):
         task = progress.add_task("checking", total=len(jobs))
         for future in as_completed([pool.submit(one, *job) for job in jobs]):
-            records += future.result()
+            found = future.result()
+            records += found
             progress.advance(task)
+            with lines.open("a", encoding="utf-8") as stream:  # whatever ends the run, what was measured stays
+                stream.writelines(json.dumps(r) + "\n" for r in found)
     records.sort(key=lambda r: (r["stack"], r["operation"], r.get("contract", ""), str(r.get("dtypes")), r["seed"]))
     report(records, console)
-    arguments.out.parent.mkdir(parents=True, exist_ok=True)
     arguments.out.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
     return 1 if any(r["verdict"] in ("violates", "error", "under-specified") for r in records) else 0
 
