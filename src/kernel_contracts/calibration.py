@@ -25,6 +25,7 @@ from kernel_contracts.language.diagnostics import did_you_mean
 from kernel_contracts.measurement.emulated import Callee, Emulated, Fixed, When
 from kernel_contracts.measurement.experiments import Experiment, experiments
 from kernel_contracts.measurement.faults import faults
+from kernel_contracts.measurement.faults.index import conforming
 from kernel_contracts.measurement.functional import ordinary, passes
 from kernel_contracts.measurement.process import Kernel
 from kernel_contracts.measurement.session import Session
@@ -162,7 +163,7 @@ def kernels_of(contract: Contract, bound: Bound, entry: syntax.CalibrateState) -
     kernel = entry.kernel
     name = kernel.id if isinstance(kernel, syntax.Name) else kernel.function if isinstance(kernel, syntax.Call) else ""
     if name == "emulated":
-        return [Emulated(contract, bound)]
+        return [conforming(contract, bound, Emulated(contract, bound))]
     if name == "zeros":
         return [Fixed(lambda shape, fmt: np.zeros(shape))]
     if name == "ones":

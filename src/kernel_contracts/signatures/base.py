@@ -122,5 +122,17 @@ def by_count(name: str, doc: str, rank: int, phrase: str, *readings: str) -> Rul
     return Rule(name, doc, rank, match, always=True)
 
 
+def by_fact(name: str, doc: str, word: str, phrase: str) -> Rule:
+    """A defect that is a policy: what the kernel did with an index, where another way is declared."""
+
+    def match(evidence: Evidence) -> str | None:
+        seen = evidence.witness
+        if not seen.violating or word not in seen.facts.values():
+            return None
+        return f"{seen.case.family} {phrase}"
+
+    return Rule(name, doc, 24, match, always=True)
+
+
 def contiguous(observations: tuple[Observation, ...]) -> tuple[Observation, ...]:
     return tuple(o for o in observations if o.case.layout is Layout.CONTIGUOUS)

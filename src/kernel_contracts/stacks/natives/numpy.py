@@ -231,3 +231,26 @@ def mul(a: Array, b: Array) -> Array:
 
 def max_pool(x: Array, *, window: int = 2, stride: int = 2) -> Array:
     return np.asarray(np.max(sliding_window_view(x, window, axis=-1)[..., ::stride, :], axis=-1))
+
+
+# ----------------------------------------------------------------------------------------------------------- by index
+
+
+def embedding(table: Array, index: Array) -> Array:
+    return table[index]
+
+
+def index_select(x: Array, index: Array) -> Array:
+    return np.take(x, index, axis=1)
+
+
+def scatter(base: Array, updates: Array, index: Array) -> Array:
+    out = base.copy()
+    out[index] = updates
+    return out
+
+
+def scatter_add(base: Array, updates: Array, index: Array) -> Array:
+    out = _wide(base).copy()
+    np.add.at(out, index, _wide(updates))
+    return out.astype(base.dtype)

@@ -257,3 +257,30 @@ def max_pool(x: Tensor, *, window: int = 2, stride: int = 2) -> Tensor:
     from torch.nn import functional
 
     return functional.max_pool1d(x[None], window, stride)[0]
+
+
+# ----------------------------------------------------------------------------------------------------------- by index
+
+
+def embedding(table: Tensor, index: Tensor) -> Tensor:
+    from torch.nn import functional
+
+    return functional.embedding(index, table)
+
+
+def index_select(x: Tensor, index: Tensor) -> Tensor:
+    import torch
+
+    return torch.index_select(x, 1, index)
+
+
+def scatter(base: Tensor, updates: Tensor, index: Tensor) -> Tensor:
+    import torch
+
+    return torch.index_copy(base, 0, index, updates)
+
+
+def scatter_add(base: Tensor, updates: Tensor, index: Tensor) -> Tensor:
+    import torch
+
+    return torch.index_add(_wide(base), 0, index, _wide(updates)).to(base.dtype)
