@@ -27,6 +27,10 @@ class ExceptionalValues:
     family: str = "exception"
     claim: str = "NaN and infinities are treated as the contract declares, at every position of every operand."
     mutants: tuple[str, ...] = ("max_by_comparison",)
+    faults: tuple[str, ...] = (
+        "nan_to_zero", "nan_found_first", "nan_lost_in_tail", "nan_spreads", "nan_to_inf", "inf_to_largest",
+        "inf_unsigned", "zero_unsigned",
+    )  # fmt: skip
     extra_inputs: tuple[MeasureItem, ...] = ()
 
     def plan(self, contract: Contract, bound: Bound) -> Plan:

@@ -29,6 +29,7 @@ class OutOfBounds:
     family: str = "exception"
     claim: str = "An index outside its table is treated as the contract declares, and touches nothing else."
     mutants: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ("index",)
     extra_inputs: tuple[MeasureItem, ...] = ()
 
     def plan(self, contract: Contract, bound: Bound) -> Plan:

@@ -1,7 +1,7 @@
 """Maximum and minimum that prefer a number to NaN: IEEE 754-2019 maximumNumber and minimumNumber, and their reductions.
 
 A contract that declares `policy nan = number_wins` means its own program with these in place of the propagating ones.
-NaN comes out only where nothing but NaN went in; the index of an extreme is that of a number, and 0 where there is none.
+NaN comes out only where nothing but NaN went in; the index of an extreme is that of a number, else 0.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class Indices(Measured):
         scalars = {s.name: s.default if s.default is not None else 1 for s in contract.scalars} | dict(fixed or {})
         rng = np.random.default_rng([seed, 32])
         out: list[Case] = []
-        for table, count, text, why in _wanted(where.name, 2**31 <= bound.inputs[where.name].max_int):
+        for table, count, text, why in _wanted(where.name, bound.inputs[where.name].max_int >= 2**31):
             dims = _dims(contract, where, table, count)
             if holds(contract.pre, dict(dims), scalars):
                 drawn = int(rng.integers(0, 2**63 - 1))
@@ -158,7 +158,7 @@ def _ended(seen: Observation, kinds: list[str], allowed: Mapping[str, tuple[str,
     if seen.outcome is not Outcome.RAISED or not kinds:
         return seen
     fine = any(not allowed[k] or {"raise", "undefined"} & set(allowed[k]) for k in kinds)
-    facts = {k: "raise" for k in kinds} if len(kinds) == 1 else {}
+    facts = dict.fromkeys(kinds, "raise") if len(kinds) == 1 else {}
     return replace(
         seen,
         readings={**seen.readings, "index_case": 1.0, **({"may_refuse": 1.0} if fine else {"raised_instead": 1.0})},
@@ -191,7 +191,7 @@ class _Answer:
         spilled = sum(int(np.count_nonzero(d & ~owned[n])) for n, d in self._wrong(answers[0][1]).items())
         admitted = [(c, made) for c, made in answers if all(not allowed[k] or c[k] in allowed[k] for k in kinds)]
         loose = any("undefined" in allowed[k] for k in kinds)
-        right = any(c in fits for c, _ in admitted) or (loose and not spilled) or not kinds and bool(fits)
+        right = any(c in fits for c, _ in admitted) or (loose and not spilled) or (not kinds and bool(fits))
         if kinds and not any(allowed[k] for k in kinds):
             right = not spilled  # nothing is declared: whatever was done with the bad index is only named
         best = admitted[0][1] if admitted else self.under(dict.fromkeys(kinds, self.where.policies[-1]))

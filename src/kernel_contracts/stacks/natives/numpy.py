@@ -218,7 +218,7 @@ def argmax(x: Array) -> Array:
 
 
 def clamp(x: Array, *, low: float = -1.0, high: float = 1.0) -> Array:
-    return np.asarray(np.clip(x, x.dtype.type(low), x.dtype.type(high)))
+    return np.asarray(np.clip(x, x.dtype.type(low), x.dtype.type(high))).astype(x.dtype)
 
 
 def add(a: Array, b: Array) -> Array:
