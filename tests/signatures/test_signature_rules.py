@@ -99,6 +99,7 @@ MATCHING: dict[str, list[tuple[Evidence, str]]] = {
     "inf_lost": [(evidence(seen(INF, "inf at x[1]", readings={"inf_lost": 1.0})), "finite where an infinity is due")],
     "finite_changed": [(evidence(seen(INF, "nan at x[1]", readings={"finite_changed": 2.0})), "2 of 16 elements")],
     "sign_of_zero_lost": [(evidence(seen(INF, "-0 at x[1]", readings={"zero_sign_lost": 1.0})), "wrong sign")],
+    "index_misplaced": [(evidence(seen(INF, "-inf at x[*]", readings={"index_wrong": 4.0})), "4 of 16 elements are")],
     "not_raised": [(evidence(seen(INF, "nan at x[1]", readings={"must_raise": 1.0})), "gives a result")],
     "raised_instead": [
         (
