@@ -20,8 +20,8 @@ from kernel_contracts.contracts.evidence import Case, Element, Layout, Observati
 from kernel_contracts.contracts.model import Bound, Contract
 from kernel_contracts.contracts.precondition import holds
 from kernel_contracts.errors import ArithmeticScopeError
-from kernel_contracts.measurement.experiments.base import Measured
-from kernel_contracts.measurement.index_policy import NEGATIVE, OUT, Indexing, declared, due, indexing, kind, settle
+from kernel_contracts.measurement.experiments.base import Measured, decided
+from kernel_contracts.measurement.index_policy import Indexing, declared, due, indexing, kind, settle
 from kernel_contracts.measurement.inputs.base import whole_or_bool
 from kernel_contracts.measurement.session import Session
 from kernel_contracts.numerics.bounded import Array
@@ -85,18 +85,7 @@ class Indices(Measured):
 
     def finish(self, session: Session, observations: Sequence[Observation]) -> list[Observation]:
         """What one index leaves open (clamping and wrapping -n are the same) the others decide."""
-        common: dict[str, set[str]] = {}
-        for o in observations:
-            for name, words in o.facts.items():
-                if name in (OUT, NEGATIVE) and "|" in words:
-                    continue
-                common.setdefault(name, set()).add(words)
-        return [replace(o, facts={n: _one(w, common.get(n, set())) for n, w in o.facts.items()}) for o in observations]
-
-
-def _one(words: str, seen: set[str]) -> str:
-    choices = words.split("|")
-    return next((c for c in choices if c in seen), choices[0])
+        return decided(observations)
 
 
 def _wanted(name: str, wide: bool) -> list[tuple[int, int, str, str]]:

@@ -7,7 +7,8 @@ clause (bit for bit where the contract says `bitwise equal`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 from kernel_contracts.classes.base import Plan
 from kernel_contracts.contracts.evidence import Case, Element, Observation, Outcome, OutputReading
 from kernel_contracts.contracts.model import Bound, Contract
-from kernel_contracts.measurement.experiments.base import Measured
+from kernel_contracts.measurement.experiments.base import Measured, decided
 from kernel_contracts.measurement.injection import base, inject, parse
 from kernel_contracts.measurement.session import Session
 from kernel_contracts.measurement.special_plan import special_cases
@@ -28,6 +29,8 @@ from kernel_contracts.numerics.rounding import round_to
 
 #: Finite numbers put in the special value's place: an output that none of them moves does not depend on it.
 _PROBES = (0.0, 1.0, -24.0, 24.0)
+#: Choices that make a result due, the program's own first.
+NAN, INF = ("propagate", "number_wins"), ("propagate", "saturate")
 Arrays = Mapping[str, Array]
 
 
@@ -56,16 +59,24 @@ class SpecialValues(Measured):
 
     def measure_on(self, session: Session, case: Case, inputs: Mapping[str, Array]) -> Observation:
         seen, outputs, _ = session.called(case, inputs)
-        kinds = {i.value for i in parse(case.family)}
-        policy = "nan" if "nan" in kinds else "inf" if kinds & {"inf", "-inf"} else "signed_zero" if kinds else ""
-        declared = session.contract.policies.get(policy, ())
-        if seen.outcome is Outcome.RAISED and policy:
-            allowed = {"may_refuse": 1.0} if "raise" in declared else {}
-            return replace(seen, readings={**seen.readings, **allowed}, facts={policy: "raise"})
+        kinds = _policies_at_stake(case)
+        if seen.outcome is Outcome.RAISED and kinds:
+            declared = [session.contract.policies.get(k, ("raise",)) for k in kinds]
+            allowed = {"may_refuse": 1.0} if any("raise" in d for d in declared) else {}
+            return replace(seen, readings={**seen.readings, **allowed}, facts=dict.fromkeys(kinds, "raise"))
         if seen.outcome is not Outcome.RETURNED or seen.defect:
             return seen
         with np.errstate(all="ignore"):
-            return _Beside(session, case, inputs, outputs).observed(seen, policy, declared)
+            return _Beside(session, case, inputs, outputs).observed(seen, kinds)
+
+    def finish(self, session: Session, observations: Sequence[Observation]) -> list[Observation]:
+        return decided(observations)
+
+
+def _policies_at_stake(case: Case) -> list[str]:
+    """The policies that a case is about; none for a clean one."""
+    values = {i.value for i in parse(case.family)}
+    return [*(["nan"] if "nan" in values else []), *(["inf"] if values & {"inf", "-inf"} else [])]
 
 
 class _Beside:
@@ -121,26 +132,30 @@ class _Beside:
             still = {n: still[n] & _same(calm[n], other[n]) for n in calm}
         return still
 
-    def observed(self, seen: Observation, policy: str, declared: tuple[str, ...]) -> Observation:
-        """The observation under the declared policy that fits best; undeclared, under the one that fits at all."""
-        due = {"propagate": self.propagated, "mask": self.propagated}
-        if policy == "nan":
-            due["number_wins"] = self._due(NUMBER_WINS)
-        if policy == "inf":
-            due["saturate"] = {n: self._saturated(n, y) for n, y in self.propagated.items()}
-        found = {name: self._against(d, policy, declared) for name, d in due.items()}
-        right = [name for name, (_, counts) in found.items() if not counts.get("wrong", 0.0)]
-        facts = {policy: right[0] if right else self._words()} if policy in ("nan", "inf") else {}
-        allowed = [name for name in due if name in declared] or ([] if "raise" in declared else list(due))
-        if not allowed:  # only raising is allowed
-            allowed, must = ["propagate"], True
-        else:
-            must = False
-        readings, counts = min((found[name] for name in allowed), key=lambda f: f[1].get("wrong", 0.0))
-        if must:
+    def observed(self, seen: Observation, kinds: list[str]) -> Observation:
+        """The observation under the admitted choice of policies that fits best."""
+        policies = self.session.contract.policies
+        choices = list(itertools.product(NAN if "nan" in kinds else NAN[:1], INF if "inf" in kinds else INF[:1]))
+        found = {c: self._against(self._under(*c)) for c in choices}
+        right = [c for c in choices if not found[c][1]["wrong"]]
+        facts = {}
+        for place, kind in enumerate(("nan", "inf")):
+            if kind in kinds:
+                words = list(dict.fromkeys(c[place] for c in right)) or [self._words()]
+                facts[kind] = "|".join(words)
+        admitted = [
+            c for c in choices
+            if all(_admits(policies.get(k, ()), c[place]) for place, k in enumerate(("nan", "inf")) if k in kinds)
+        ]  # fmt: skip
+        readings, counts = min((found[c] for c in admitted or choices[:1]), key=lambda f: f[1]["wrong"])
+        if not admitted:  # only raising is declared
             readings = tuple(replace(r, ratio=np.inf, exceeding=max(r.size, 1)) for r in readings)
             counts = {**counts, "must_raise": 1.0}
         return replace(seen, outputs=readings, oracle="ieee754", facts=facts, readings={**seen.readings, **counts})
+
+    def _under(self, nan: str, inf: str) -> dict[str, Array]:
+        made = self._due(NUMBER_WINS) if nan == "number_wins" else self.propagated
+        return {n: self._saturated(n, y) for n, y in made.items()} if inf == "saturate" else made
 
     def _saturated(self, name: str, y: Array) -> Array:
         fmt = self.session.bound.outputs[name]
@@ -154,20 +169,16 @@ class _Beside:
             return "zero"
         return "replaced" if got.size and bool(np.isfinite(got).all()) else "mixed"
 
-    def _against(
-        self, due: Arrays, policy: str, declared: tuple[str, ...]
-    ) -> tuple[tuple[OutputReading, ...], dict[str, float]]:
+    def _against(self, due: Arrays) -> tuple[tuple[OutputReading, ...], dict[str, float]]:
         counts: dict[str, float] = {"nan_due": 0.0, "wrong": 0.0}
         readings = []
         for name, y in self.outputs.items():
-            wrong = self._wrong(name, np.asarray(due[name]), y, policy, declared, counts)
+            wrong = self._wrong(name, np.asarray(due[name]), y, counts)
             counts["wrong"] += float(np.count_nonzero(wrong))
             readings.append(_reading(name, np.asarray(due[name]), y, wrong))
         return tuple(readings), counts
 
-    def _wrong(
-        self, name: str, due: Array, y: Array, policy: str, declared: tuple[str, ...], counts: dict[str, float]
-    ) -> Array:
+    def _wrong(self, name: str, due: Array, y: Array, counts: dict[str, float]) -> Array:
         """Wrong elements of one output; `counts` gets how many of each kind."""
 
         def add(kind: str, mask: Array) -> Array:
@@ -193,6 +204,11 @@ class _Beside:
         usual = np.asarray(self.propagated[name])
         other = ~_same(usual, due)
         return np.where(other, due != y, self.wrong_finite[name])
+
+
+def _admits(declared: tuple[str, ...], policy: str) -> bool:
+    """Whether the choice is open or declared; a mask is part of the reference, so it is due as that stands."""
+    return not declared or policy in declared or (policy == "propagate" and "mask" in declared)
 
 
 def _same(a: Array, b: Array) -> Array:
