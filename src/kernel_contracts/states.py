@@ -59,7 +59,7 @@ def _fault_of(contract: Contract, bound: Bound, fault: syntax.Expr) -> Callee:
     name = fault.function if isinstance(fault, syntax.Call) else fault.id if isinstance(fault, syntax.Name) else ""
     if name not in faults():
         raise UsageError(
-            f"{contract.path}: there is no fault {name}; {did_you_mean(name, faults()) or 'check its name'}"
+            f"{contract.path}: there is no fault {name}; {did_you_mean(name, faults()) or 'see kc list faults'}"
         )
     arguments = tuple(_argument(a.value) for a in fault.arguments) if isinstance(fault, syntax.Call) else ()
     return faults()[name].wrap(contract, bound, Emulated(contract, bound), arguments)

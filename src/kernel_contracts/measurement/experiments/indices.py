@@ -183,7 +183,8 @@ class _Answer:
         right = any(c in fits for c, _ in admitted) or (loose and not spilled) or (not kinds and bool(fits))
         if kinds and not any(allowed[k] for k in kinds):
             right = not spilled  # nothing is declared: whatever was done with the bad index is only named
-        best = admitted[0][1] if admitted else self.under(dict.fromkeys(kinds, self.where.policies[-1]))
+        nothing = {n: np.full(y.shape, np.nan) for n, y in self.outputs.items()}  # only raising is right
+        best = admitted[0][1] if admitted else nothing
         if kinds and not right and spilled:
             best = answers[0][1]
         facts = {}
