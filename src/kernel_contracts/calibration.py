@@ -22,8 +22,9 @@ from kernel_contracts.errors import ArithmeticScopeError, UsageError
 from kernel_contracts.language import syntax
 from kernel_contracts.language.clauses import kernel as written
 from kernel_contracts.language.diagnostics import did_you_mean
-from kernel_contracts.measurement.cases import plan_cases
 from kernel_contracts.measurement.emulated import Callee, Emulated, Fixed, When
+from kernel_contracts.measurement.experiments import Experiment, experiments
+from kernel_contracts.measurement.faults import faults
 from kernel_contracts.measurement.functional import ordinary, passes
 from kernel_contracts.measurement.process import Kernel
 from kernel_contracts.measurement.session import Session
@@ -97,30 +98,35 @@ def calibrate(
     """Measures the three states of a contract and, with `score`, every mutant of its class."""
     say = watch or (lambda _: None)
     klass = classes()[contract.class_id]
-    cases = plan_cases(contract, bound, klass.plan(contract, bound), seed=seed)
+    plan = klass.plan(contract, bound)
+    experiment = experiments()[plan.experiment]
+    cases = experiment.cases(contract, bound, plan, seed=seed)
     states: list[State] = []
     for entry in contract.calibrate:
         say(f"{contract.name} {bound.label}: {entry.state}")
-        states.extend(_state(contract, bound, entry, cases, seed))
+        states.extend(_state(contract, bound, entry, experiment, cases, seed))
     results: list[MutantResult] = []
     for name in klass.mutants if score else ():
         for arguments in mutants()[name].defaults:
             shown = f"{name}({', '.join(map(str, arguments))})" if arguments else name
             for where, program in mutants()[name].apply(bound.program, arguments):
                 say(f"{contract.name} {bound.label}: {shown}")
-                results.append(MutantResult(shown, where, _outcome(contract, bound, program, cases)))
+                mutant = Emulated(contract, bound, program)
+                results.append(MutantResult(shown, where, _outcome(contract, bound, experiment, mutant, cases)))
     return Calibration(contract, bound, tuple(states), tuple(results))
 
 
-def _state(contract: Contract, bound: Bound, entry: syntax.CalibrateState, cases: list[Case], seed: int) -> list[State]:
+def _state(
+    contract: Contract, bound: Bound, entry: syntax.CalibrateState, experiment: Experiment, cases: list[Case], seed: int
+) -> list[State]:
     """The measured state; a mutant that does not apply to this choice of dtypes gives none."""
     klass = classes()[contract.class_id]
     text = written(entry.kernel)
-    kernels = [k for k in kernels_of(contract, bound, entry) if not _equivalent(contract, bound, k, cases)]
+    kernels = [k for k in kernels_of(contract, bound, entry) if not _equivalent(contract, bound, experiment, k, cases)]
     out: list[State] = []
     for kernel in kernels:
         session = Session(contract, bound, kernel, ladder(), klass.mutants)
-        finding = klass.judge(contract, bound, _observed(session, cases, entry.state))
+        finding = klass.judge(contract, bound, _observed(session, experiment, cases, entry.state))
         silent = passes(contract, bound, kernel, seed, ordinary(contract, bound, seed))
         ok = {
             "good": finding.verdict is Verdict.CONFORMS,
@@ -134,21 +140,21 @@ def _state(contract: Contract, bound: Bound, entry: syntax.CalibrateState, cases
     return out
 
 
-def _equivalent(contract: Contract, bound: Bound, kernel: Callee, cases: list[Case]) -> bool:
+def _equivalent(contract: Contract, bound: Bound, experiment: Experiment, kernel: Callee, cases: list[Case]) -> bool:
     """A mutant of a place where it changes nothing (zeros that pad a batch): no kernel of its own."""
     if not isinstance(kernel, Emulated) or kernel.program is bound.program:
         return False
-    return _same_bits(Session(contract, bound, kernel, ()), bound, kernel.program, cases)
+    return _same_bits(Session(contract, bound, kernel, ()), bound, experiment, kernel.program, cases)
 
 
-def _observed(session: Session, cases: list[Case], state: str) -> list[Observation]:
+def _observed(session: Session, experiment: Experiment, cases: list[Case], state: str) -> list[Observation]:
     """Every case of a good kernel; of the others until a few have failed."""
     seen: list[Observation] = []
-    for observation in session.run(cases):
-        seen.append(observation)
+    for case in cases:
+        seen.append(experiment.measure(session, case))
         if state != "good" and sum(fails(o) for o in seen) >= _ENOUGH:
             break
-    return seen
+    return experiment.finish(session, seen)
 
 
 def kernels_of(contract: Contract, bound: Bound, entry: syntax.CalibrateState) -> Sequence[Callee]:
@@ -166,9 +172,11 @@ def kernels_of(contract: Contract, bound: Bound, entry: syntax.CalibrateState) -
         return [Kernel(given.value, working_directory=Path(contract.path).parent)]
     if name == "mutant" and isinstance(kernel, syntax.Call) and given is not None:
         return _mutants_of(contract, bound, kernel)
+    if name == "fault" and isinstance(kernel, syntax.Call) and given is not None:
+        return [_fault_of(contract, bound, given)]
     raise UsageError(
         f"{contract.path}: the {entry.state} state of {contract.name} is {name or 'nothing known'}; "
-        'write emulated, mutant(...), zeros, ones or python "file.py:function"'
+        'write emulated, mutant(...), fault(...), zeros, ones or python "file.py:function"'
     )
 
 
@@ -182,6 +190,17 @@ def _mutants_of(contract: Contract, bound: Bound, call: syntax.Call) -> Sequence
     arguments = tuple(_argument(a.value) for a in fault.arguments) if isinstance(fault, syntax.Call) else ()
     when = _when(contract, call.arguments[1].value) if len(call.arguments) > 1 else None
     return [Emulated(contract, bound, p, when=when) for _, p in mutants()[name].apply(bound.program, arguments)]
+
+
+def _fault_of(contract: Contract, bound: Bound, fault: syntax.Expr) -> Callee:
+    """`fault(nan_to_zero)`: the contract's own program behind a faulty call."""
+    name = fault.function if isinstance(fault, syntax.Call) else fault.id if isinstance(fault, syntax.Name) else ""
+    if name not in faults():
+        raise UsageError(
+            f"{contract.path}: there is no fault {name}; {did_you_mean(name, faults()) or 'check its name'}"
+        )
+    arguments = tuple(_argument(a.value) for a in fault.arguments) if isinstance(fault, syntax.Call) else ()
+    return faults()[name].wrap(contract, bound, Emulated(contract, bound), arguments)
 
 
 def _argument(expr: syntax.Expr) -> object:
@@ -217,23 +236,24 @@ def _text(expr: syntax.Expr) -> str:
     return print_node(expr)
 
 
-def _outcome(contract: Contract, bound: Bound, program: Program, cases: list[Case]) -> str:
+def _outcome(contract: Contract, bound: Bound, experiment: Experiment, kernel: Callee, cases: list[Case]) -> str:
     """Killed at the first failing case; otherwise compared bit for bit with the original."""
-    session = Session(contract, bound, Emulated(contract, bound, program), ladder())
+    session = Session(contract, bound, kernel, ladder())
     for case in cases:
-        seen = session.measure(case)
+        seen = experiment.measure(session, case)
         if not seen.skipped and seen.oracle_ok and fails(seen):
             return "killed"
-    return "equivalent" if _same_bits(session, bound, program, cases) else "survived"
+    same = isinstance(kernel, Emulated) and _same_bits(session, bound, experiment, kernel.program, cases)
+    return "equivalent" if same else "survived"
 
 
-def _same_bits(session: Session, bound: Bound, program: Program, cases: list[Case]) -> bool:
+def _same_bits(session: Session, bound: Bound, experiment: Experiment, program: Program, cases: list[Case]) -> bool:
     for case in cases:
         try:
-            instance = Instance(bound.program, case.dims, session.inputs(case), case.scalars)
+            instance = Instance(bound.program, case.dims, experiment.inputs(session, case), case.scalars)
             first = emulate(instance, EmulateContext())
             second = emulate(replace(instance, program=program), EmulateContext())
-        except (ArithmeticError, ValueError, ArithmeticScopeError):
+        except (ArithmeticError, ValueError, IndexError, ArithmeticScopeError):
             continue  # this case does not exist at these sizes
         if any(not np.array_equal(first[n], second[n], equal_nan=first[n].dtype.kind == "f") for n in first):
             return False

@@ -25,6 +25,8 @@ class Plan:
     sweeps: tuple[tuple[str, tuple[int, ...]], ...] = ()
     vary_scalars: bool = True
     """Draw parameters away from their defaults too, so that a hard-coded one shows."""
+    experiment: str = "values"
+    """How it is measured: the name of one of the experiments of `measurement/experiments`."""
 
 
 class ContractClass(Protocol):

@@ -130,6 +130,8 @@ class Observation:
     """Inputs whose bytes differ after the call."""
     readings: Mapping[str, float] = field(default_factory=dict)
     """Numbers a probe read, for example effective_bits."""
+    facts: Mapping[str, str] = field(default_factory=dict)
+    """Words an experiment found, for example the policy that was followed."""
     hypotheses: Mapping[str, float] = field(default_factory=dict)
     """For each mutant of the contract: share of the candidate's error that it does not explain (0 = all explained)."""
     oracle: str = ""

@@ -1,0 +1,69 @@
+"""What an experiment is: which cases it wants, the inputs of each, what one case shows, and what all show together.
+
+Requirement: an experiment measures and judges nothing. It keeps no state between calls, so that a case is measured
+again from its record alone; evidence over several cases is made in `finish`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from kernel_contracts.classes.base import Plan
+from kernel_contracts.contracts.evidence import Case, Observation
+from kernel_contracts.contracts.model import Bound, Contract
+from kernel_contracts.errors import ArithmeticScopeError
+from kernel_contracts.measurement.session import Session
+from kernel_contracts.numerics.bounded import Array
+
+
+class Experiment(Protocol):
+    """One kind of measurement; a class's plan names it."""
+
+    @property
+    def name(self) -> str: ...
+
+    def cases(
+        self,
+        contract: Contract,
+        bound: Bound,
+        plan: Plan,
+        *,
+        seed: int,
+        samples: int | None = None,
+        fixed: Mapping[str, Any] | None = None,
+    ) -> list[Case]: ...
+
+    def inputs(self, session: Session, case: Case) -> dict[str, Array]:
+        """The case's inputs, made again from its record. ArithmeticScopeError where there are none."""
+        ...
+
+    def measure(self, session: Session, case: Case) -> Observation: ...
+
+    def measure_on(self, session: Session, case: Case, inputs: Mapping[str, Array]) -> Observation:
+        """The same on recorded inputs: what a replay runs."""
+        ...
+
+    def finish(self, session: Session, observations: Sequence[Observation]) -> list[Observation]:
+        """The observations, completed by what only all of them together show."""
+        ...
+
+
+class Measured:
+    """What most experiments have in common: inputs first, then the measurement on them, and nothing at the end."""
+
+    def inputs(self, session: Session, case: Case) -> dict[str, Array]:
+        return session.inputs(case)
+
+    def measure(self, session: Session, case: Case) -> Observation:
+        try:
+            inputs = self.inputs(session, case)
+        except ArithmeticScopeError as impossible:
+            return Session.skipped(case, str(impossible))
+        return self.measure_on(session, case, inputs)
+
+    def measure_on(self, session: Session, case: Case, inputs: Mapping[str, Array]) -> Observation:
+        return session.measure_on(case, inputs)
+
+    def finish(self, session: Session, observations: Sequence[Observation]) -> list[Observation]:
+        return list(observations)
