@@ -111,7 +111,7 @@ def calibrate(
             shown = f"{name}({', '.join(map(str, arguments))})" if arguments else name
             for where, program in mutants()[name].apply(bound.program, arguments):
                 say(f"{contract.name} {bound.label}: {shown}")
-                mutant = Emulated(contract, bound, program)
+                mutant = Emulated(contract, bound, program, steady=_steady(contract, bound))
                 results.append(MutantResult(shown, where, _outcome(contract, bound, experiment, mutant, cases)))
     return Calibration(contract, bound, tuple(states), tuple(results))
 
@@ -162,7 +162,7 @@ def kernels_of(contract: Contract, bound: Bound, entry: syntax.CalibrateState) -
     kernel = entry.kernel
     name = kernel.id if isinstance(kernel, syntax.Name) else kernel.function if isinstance(kernel, syntax.Call) else ""
     if name == "emulated":
-        return [Emulated(contract, bound)]
+        return [Emulated(contract, bound, steady=_steady(contract, bound))]
     if name == "zeros":
         return [Fixed(lambda shape, fmt: np.zeros(shape))]
     if name == "ones":
@@ -189,7 +189,14 @@ def _mutants_of(contract: Contract, bound: Bound, call: syntax.Call) -> Sequence
         raise UsageError(f"{contract.path}: there is no mutant {name}; {hint or 'see kc list mutants'}")
     arguments = tuple(_argument(a.value) for a in fault.arguments) if isinstance(fault, syntax.Call) else ()
     when = _when(contract, call.arguments[1].value) if len(call.arguments) > 1 else None
-    return [Emulated(contract, bound, p, when=when) for _, p in mutants()[name].apply(bound.program, arguments)]
+    steady = _steady(contract, bound)
+    found = mutants()[name].apply(bound.program, arguments)
+    return [Emulated(contract, bound, p, when=when, steady=steady) for _, p in found]
+
+
+def _steady(contract: Contract, bound: Bound) -> bool:
+    """Whether our own kernels keep to one order: where repetition is measured, a new one at each call is the fault."""
+    return classes()[contract.class_id].plan(contract, bound).experiment == "repeats"
 
 
 def _fault_of(contract: Contract, bound: Bound, fault: syntax.Expr) -> Callee:

@@ -164,6 +164,7 @@ def check_contract(
         attempts = _ENDINGS if finding.witness.outcome in _COSTLY else ATTEMPTS
         small = shrink(contract, finding.witness, lambda case: experiment.measure(plain, case), fails, attempts)
         finding = replace(finding, witness=small)
+        plain.close()
     return Result(contract, bound, finding, tuple(seen), seed, time.perf_counter() - began, report)
 
 

@@ -55,11 +55,31 @@ class Session:
         self.contract, self.bound, self.kernel = contract, bound, kernel
         self.ladder = ladder
         self._diagnoser = Diagnoser(bound, mutants)
+        self._spawned: dict[tuple[tuple[str, str], ...], Callee | None] = {}
 
     def run(self, cases: Iterable[Case]) -> Iterator[Observation]:
         """One observation a case, as they come."""
         for case in cases:
             yield self.measure(case)
+
+    def spawn(self, environment: Mapping[str, str], copy: int = 0) -> Callee | None:
+        """The kernel once more, in a process of its own with these environment variables; None where that cannot be.
+
+        The same environment and `copy` give the same process as long as the session is open.
+        """
+        key = (*sorted(environment.items()), ("", str(copy)))
+        if key not in self._spawned:
+            make = getattr(self.kernel, "spawn", None)
+            self._spawned[key] = None if make is None else make(dict(environment))
+        return self._spawned[key]
+
+    def close(self) -> None:
+        """Ends the processes that `spawn` started; the kernel itself is the caller's."""
+        for other in self._spawned.values():
+            end = getattr(other, "close", None)
+            if end is not None:
+                end()
+        self._spawned.clear()
 
     # ------------------------------------------------------------------------------------------------ one case
 
@@ -103,19 +123,31 @@ class Session:
         began = time.perf_counter() if began is None else began
         made = time.perf_counter()
         base, outputs, seconds = self.called(case, inputs)
+        return self.compared(base, inputs, outputs, (began, made, time.perf_counter(), seconds))
+
+    def compared(
+        self,
+        base: Observation,
+        inputs: Mapping[str, Array],
+        outputs: Mapping[str, Array],
+        times: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0),
+    ) -> Observation:
+        """What a call returned, beside what the contract admits. `times`: began, inputs made, called, in the kernel."""
         if base.outcome is not Outcome.RETURNED or base.defect:
             return base
-        scalars = {s.name: case.scalars[s.name] for s in self.contract.scalars if s.name in case.scalars}
-        return self._compared(base, inputs, scalars, outputs, (began, made, time.perf_counter(), seconds))
+        scalars = {s.name: base.case.scalars[s.name] for s in self.contract.scalars if s.name in base.case.scalars}
+        return self._compared(base, inputs, scalars, outputs, times)
 
-    def called(self, case: Case, inputs: Mapping[str, Array]) -> tuple[Observation, dict[str, Array], float]:
+    def called(
+        self, case: Case, inputs: Mapping[str, Array], kernel: Callee | None = None
+    ) -> tuple[Observation, dict[str, Array], float]:
         """How one call ended and what came back: nothing where it did not return what the scope says."""
         arrays = [
             ArrayIn(t.name, to_storage(inputs[t.name], self.bound.inputs[t.name]), case.layout)
             for t in self.contract.inputs
         ]
         scalars = {s.name: case.scalars[s.name] for s in self.contract.scalars if s.name in case.scalars}
-        result = self.kernel.call(arrays, scalars, poison=self.poison(case))
+        result = (kernel or self.kernel).call(arrays, scalars, poison=self.poison(case))
         hashes = {a.name: _digest(a.array) for a in arrays}
         base = Observation(
             case, result.outcome, result.detail, mutated=result.mutated, readings=self._refusal(case), hashes=hashes

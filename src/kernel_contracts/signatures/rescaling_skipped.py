@@ -16,4 +16,6 @@ def match(evidence: Evidence) -> str | None:
     return f"wrong only where the running maximum moves ({', '.join(sorted(failing))} inputs)"
 
 
-RULE = Rule("rescaling_skipped", "Blocks of an online algorithm combined without bringing them to one scale.", 29, match)
+RULE = Rule(
+    "rescaling_skipped", "Blocks of an online algorithm combined without bringing them to one scale.", 29, match
+)

@@ -191,9 +191,21 @@ MUTANTS = (
         True,
         (("fp32",), ("fp16",), ("bf16",), ("acc14",)),
     ),
-    Mutant("operands", "operands of sums rounded first", "operand_coerced", _operands, False, (("fp32",), ("tf32",), ("bf16",))),
     Mutant(
-        "narrow", "one intermediate held in a narrower format", "intermediate_narrowed", _narrow, False, (("fp32",), ("bf16",))
+        "operands",
+        "operands of sums rounded first",
+        "operand_coerced",
+        _operands,
+        False,
+        (("fp32",), ("tf32",), ("bf16",)),
+    ),
+    Mutant(
+        "narrow",
+        "one intermediate held in a narrower format",
+        "intermediate_narrowed",
+        _narrow,
+        False,
+        (("fp32",), ("bf16",)),
     ),
     Mutant("unrounded", "a mandated rounding skipped", "rounding_skipped", _unrounded),
     Mutant(

@@ -188,3 +188,9 @@ def fp8_scale(x: Array) -> Array:
 
 def gather(table: Array, index: Array) -> Array:
     return table[index]
+
+
+def scatter_add(x: Array, index: Array, v: Array) -> Array:
+    y = x.copy()
+    np.add.at(y, index, v)
+    return y

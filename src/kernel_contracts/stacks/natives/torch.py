@@ -194,3 +194,7 @@ def gather(table: Tensor, index: Tensor) -> Tensor:
     import torch
 
     return torch.index_select(table, 0, index)
+
+
+def scatter_add(x: Tensor, index: Tensor, v: Tensor) -> Tensor:
+    return x.scatter_add(0, index, v)
