@@ -22,6 +22,9 @@ from kernel_contracts.formats import Format
 from kernel_contracts.numerics.bounded import Array
 from kernel_contracts.numerics.rounding import round_sum, round_to
 
+_GUARD = 3
+"""Bits that a sum of several numbers keeps below the last one of its largest addend."""
+
 Sum = Callable[[Array], float]
 """Adds n numbers in the order that is to be found."""
 
@@ -175,20 +178,26 @@ def execute(tree: Tree, terms: Array, fmt: Format, *, fused: bool = False) -> Ar
                 parts[0] = round_to(parts[0], fmt)
             if not fused:
                 parts = [round_to(p, fmt) if c < tree.n else p for p, c in zip(parts, children, strict=True)]
-            values.append(_exactly(parts, fmt))
+            values.append(_once(parts, fmt))
         return values[-1] if tree.steps else round_to(values[0], fmt)
 
 
-def _exactly(parts: list[Array], fmt: Format) -> Array:
-    """The exact sum of the parts, rounded once."""
+def _once(parts: list[Array], fmt: Format) -> Array:
+    """The exact sum of two parts, rounded once; of more, what a matrix unit does.
+
+    It aligns all addends with the largest, drops what does not fit beside it, and adds what is left exactly.
+    """
     if len(parts) == 2:
         a, b = parts
         high = a + b
         back = high - a
         return round_sum(high, (a - (high - back)) + (b - back), fmt)
     flat = np.stack(np.broadcast_arrays(*parts), axis=-1)
-    totals = [math.fsum(row) for row in flat.reshape(-1, flat.shape[-1])]
-    return round_to(np.array(totals).reshape(flat.shape[:-1]), fmt)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        top = np.frexp(np.abs(flat).max(axis=-1, keepdims=True))[1]
+        step = np.ldexp(1.0, np.maximum(top - fmt.precision - _GUARD, -1074).astype(np.int32))
+        kept = np.trunc(flat / step)
+        return round_to(kept.sum(axis=-1) * step[..., 0], fmt)
 
 
 def confirm(
