@@ -68,6 +68,9 @@ def measured_notes(promise: Promise, observations: Sequence[Observation]) -> lis
             f"answers differ by up to {worst.readings.get('spread', 0.0):.2g} of their size, "
             f"{max(o.readings.get('answers', 0.0) for o in seen):.0f} to one case"
         )
+    winners = {o.facts["ties"] for o in seen if o.facts.get("ties", "either") != "either"}
+    if winners:
+        notes.append(f"of several writes to one cell wins: {', '.join(sorted(winners))}")
     unmeasured = [a for a in promise.axes if a not in axes]
     if unmeasured:
         notes.append(f"not measured here: {', '.join(unmeasured)}")

@@ -26,6 +26,8 @@ _THREADS = (
     "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "NUMBA_NUM_THREADS",
     "NUMEXPR_NUM_THREADS", "VECLIB_MAXIMUM_THREADS",
 )  # fmt: skip
+CHOSEN = ("threads", "alignment", "layouts", "batch")
+"""Axes along which a caller chooses something: compared with the first setting, which has to be steady for that."""
 _AGAIN = 3
 """Calls in each setting but the first, so that one which is not steady shows it."""
 
@@ -55,6 +57,11 @@ class Repeats:
     """A repetition that did not return what the first call did."""
     missing: tuple[str, ...] = ()
     """Axes that this kernel or this case does not have."""
+
+    @property
+    def steady(self) -> bool:
+        """Whether repeating the call itself changed nothing; else no other setting can be held against it."""
+        return self.settings[0].distinct == 1
 
 
 def bits(answer: Outputs) -> bytes:
@@ -194,7 +201,7 @@ def differing(found: Repeats) -> Iterator[tuple[str, str]]:
         if axis not in told:
             told.add(axis)
             yield axis, f"{len(s.answers)} calls ({s.label}) gave {s.distinct} answers"
-    if found.settings[0].distinct > 1:
+    if not found.steady:
         return
     base = found.first
     for s in found.settings[1:]:

@@ -16,8 +16,9 @@ from kernel_contracts.contracts.evidence import Case, Observation
 from kernel_contracts.contracts.model import Bound, Contract
 from kernel_contracts.measurement.cases import plan_cases
 from kernel_contracts.measurement.experiments.base import Measured
-from kernel_contracts.measurement.repeating import Repeats, answers, differing, repeat, spread
+from kernel_contracts.measurement.repeating import CHOSEN, Repeats, answers, differing, repeat, spread
 from kernel_contracts.measurement.session import Session
+from kernel_contracts.measurement.ties import winner
 from kernel_contracts.numerics.bounded import Array
 
 DEFECTS: Mapping[str, str] = {
@@ -58,12 +59,16 @@ class Repetition(Measured):
             return found.failed or found.base
         seen = self._values(session, found, inputs, every=promise.level == "bounded")
         differs = dict(differing(found))
-        facts = {a: differs.get(a, "same") for a in (*promise.axes, *differs) if a not in found.missing}
+        hidden = () if found.steady else CHOSEN
+        told = [a for a in (*promise.axes, *differs) if a in differs or a not in (*found.missing, *hidden)]
+        facts = {a: differs.get(a, "same") for a in told}
+        if "ties" in session.contract.policies:
+            facts["ties"] = winner(session, case, inputs, found.first)
         several = answers(found)
         readings = {**seen.readings, "answers": float(len(several)), "spread": spread(several)}
         seen = replace(seen, facts=facts, readings=readings)
         broken = [a for a in DEFECTS if a in differs and promise.binding(a)]
-        if broken and not seen.violating:
+        if broken:
             seen = replace(seen, defect=DEFECTS[broken[0]], detail=differs[broken[0]])
         return seen
 

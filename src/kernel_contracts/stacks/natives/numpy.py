@@ -194,3 +194,9 @@ def scatter_add(x: Array, index: Array, v: Array) -> Array:
     y = x.copy()
     np.add.at(y, index, v)
     return y
+
+
+def scatter(x: Array, index: Array, v: Array) -> Array:
+    y = x.copy()
+    y[index] = v  # documented: of a repeated index the last value stays
+    return y

@@ -198,3 +198,12 @@ def gather(table: Tensor, index: Tensor) -> Tensor:
 
 def scatter_add(x: Tensor, index: Tensor, v: Tensor) -> Tensor:
     return x.scatter_add(0, index, v)
+
+
+def scatter(x: Tensor, index: Tensor, v: Tensor) -> Tensor:
+    """Through the last position of each index: PyTorch leaves open which of several writes to one cell stays."""
+    import torch
+
+    place = torch.arange(index.numel(), device=index.device)
+    last = torch.full((x.numel(),), -1, device=x.device).scatter_reduce(0, index, place, "amax")
+    return torch.where(last >= 0, v[last.clamp(min=0)], x) if v.numel() else x.clone()
