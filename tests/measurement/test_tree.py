@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernel_contracts.errors import ArithmeticScopeError
-from kernel_contracts.formats import BF16, FP16, FP32, FP64, FORMATS, Format
+from kernel_contracts.formats import BF16, FORMATS, FP16, FP32, FP64, Format
 from kernel_contracts.measurement.orders import draw, name_of, planted, same
 from kernel_contracts.measurement.tree import NoTreeError, Tree, confirm, execute, mask, reveal
 from kernel_contracts.numerics.rounding import round_to
@@ -138,7 +138,7 @@ def compensated(x: np.ndarray) -> float:
 
 
 def test_what_is_no_tree_of_additions_is_refused() -> None:
-    with pytest.raises(NoTreeError, match="no tree of additions fits|counts"):
+    with pytest.raises(NoTreeError, match="no tree of additions fits"):
         found(lambda x: math.fsum(x), 12)
     with pytest.raises(NoTreeError, match="12 units add up to 11"):
         found(lambda x: float(execute(planted("sequential", 11), x[:11], FP32)), 12)
@@ -180,8 +180,8 @@ def test_an_order_of_equal_parts_is_named_by_its_parts() -> None:
 
 def test_a_drawing_names_its_parts_and_ends() -> None:
     made = planted("halves", 24)
-    rest = Tree(30, tuple((tuple(c + 6 if c >= 24 else c for c in s)) for s in made.steps) + ((52, 24), (53, 29)))
-    rest = Tree(30, (*rest.steps, (54, 25), (55, 26), (56, 27), (57, 28)))
+    moved = [tuple(c + 6 if c >= 24 else c for c in s) for s in made.steps]
+    rest = Tree(30, (*moved, (52, 24), (53, 29), (54, 25), (55, 26), (56, 27), (57, 28)))
     lines = draw(rest)
     assert lines[0] == "0..29  depth 11  one after another:"
     assert lines[1] == "├ 0..23  pairwise by halves  depth 5"

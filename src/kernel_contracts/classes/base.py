@@ -60,13 +60,14 @@ class ValueClass:
     """Measured whatever the contract lists."""
     extra_shapes: tuple[MeasureItem, ...] = ()
     layouts: tuple[Layout, ...] = field(default=(Layout.CONTIGUOUS,))
+    experiment: str = "values"
 
     def plan(self, contract: Contract, bound: Bound) -> Plan:
         """The contract's own protocol, completed by what the class cannot do without."""
         inputs = _merged(contract.measure.inputs, self.extra_inputs)
         shapes = _merged(contract.measure.shapes, self.extra_shapes)
         sweeps = tuple((k, tuple(v)) for k, v in contract.measure.sweeps.items())
-        return Plan(inputs, shapes, contract.measure.samples, self.layouts, sweeps)
+        return Plan(inputs, shapes, contract.measure.samples, self.layouts, sweeps, experiment=self.experiment)
 
     def judge(self, contract: Contract, bound: Bound, observations: Sequence[Observation]) -> Finding:
         from kernel_contracts.classes.judging import judge_values

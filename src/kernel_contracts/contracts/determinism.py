@@ -46,7 +46,7 @@ _STRENGTH = ("none", "bounded", "run_to_run", "bitwise")
 
 
 def promise_of(contract: Contract) -> Promise:
-    """The promise of a contract. One that says nothing of determinism promises nothing, and is repeated all the same."""
+    """The promise of a contract. One that says nothing of determinism promises nothing and is repeated all the same."""
     for guarantee in contract.post:
         if isinstance(guarantee, syntax.Policy) and guarantee.name == "determinism":
             level = min(contract.policies["determinism"], key=_STRENGTH.index)

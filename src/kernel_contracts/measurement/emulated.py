@@ -40,7 +40,7 @@ class Callee(Protocol):
 
 
 class Emulated:
-    """A program of `contract`, executed with every operation rounded; a new legal order at each call, or one for all."""
+    """A program of `contract`, executed with every operation rounded; a new legal order at each call, or one."""
 
     def __init__(
         self,
@@ -78,8 +78,9 @@ class Emulated:
         inputs = {a.name: from_storage(a.array) for a in arrays}
         dims = dims_of(self.contract, {n: x.shape for n, x in inputs.items()})
         context = self.bound.context
+        order = order or draw_order(self.rng, context.summation, context.block)
         how = EmulateContext(
-            order or draw_order(self.rng, context.summation, context.block), bool(self.rng.integers(0, 4) == 0), self.rng,
+            order, bool(self.rng.integers(0, 4) == 0), self.rng,
             bool(self.rng.integers(0, 2)), context.ulps,
         )  # fmt: skip
         try:

@@ -184,6 +184,9 @@ def batch_dim(contract: Contract) -> str | None:
     dim = next(iter(leading)) if len(leading) == 1 else None
     if not isinstance(dim, str) or any(dim in t.shape[1:] for t in (*contract.inputs, *contract.outputs)):
         return None
+    kinds = contract.bound[0].inputs
+    if any(kinds[t.name].kind == "int" and t.shape[:1] != (dim,) for t in contract.inputs):
+        return None  # an index may point at any of these rows
     if any(contract.bound[0].contracted.get(t.name, ())[:1] == (0,) for t in contract.inputs if t.shape[:1] == (dim,)):
         return None
     return dim if any(t.shape[:1] == (dim,) for t in contract.inputs) else None

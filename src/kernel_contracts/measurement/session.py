@@ -162,7 +162,7 @@ class Session:
         base: Observation,
         inputs: Mapping[str, Array],
         scalars: Mapping[str, Any],
-        outputs: dict[str, Array],
+        outputs: Mapping[str, Array],
         clock: tuple[float, float, float, float],
     ) -> Observation:
         began, made, called, kernel_seconds = clock

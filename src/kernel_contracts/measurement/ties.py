@@ -12,6 +12,7 @@ import numpy as np
 from kernel_contracts.contracts.evidence import Case
 from kernel_contracts.measurement.session import Session
 from kernel_contracts.numerics.bounded import Array
+from kernel_contracts.numerics.dims import Dim
 from kernel_contracts.numerics.domains import FLOAT64
 from kernel_contracts.numerics.interpret import Instance, evaluate
 
@@ -21,14 +22,16 @@ def winner(session: Session, case: Case, inputs: Mapping[str, Array], outputs: M
     indices = [t for t in session.contract.inputs if np.asarray(inputs[t.name]).dtype.kind in "iu" and t.shape]
     along = {t.shape[0] for t in indices}
     last = _reference(session, case, inputs)
-    first = _reference(session, case, {t.name: _reversed(inputs[t.name], t.shape[:1], along) for t in session.contract.inputs})
+    first = _reference(
+        session, case, {t.name: _reversed(inputs[t.name], t.shape[:1], along) for t in session.contract.inputs}
+    )
     is_last, is_first = _equal(outputs, last), _equal(outputs, first)
     if is_last and is_first:
         return "either"
     return "last" if is_last else "first" if is_first else "mixed"
 
 
-def _reversed(x: Array, leading: tuple[object, ...], along: set[object]) -> Array:
+def _reversed(x: Array, leading: tuple[Dim, ...], along: set[Dim]) -> Array:
     return x[::-1] if leading and leading[0] in along else x
 
 

@@ -115,6 +115,12 @@ def variance(x: Tensor) -> Tensor:
     return torch.var(x, dim=-1, correction=0)
 
 
+def norm(x: Tensor) -> Tensor:
+    import torch
+
+    return torch.linalg.vector_norm(x, dim=-1)
+
+
 def cumsum(x: Tensor) -> Tensor:
     import torch
 
