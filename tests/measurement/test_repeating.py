@@ -9,13 +9,13 @@ import kernels_in_process as kp
 import numpy as np
 import pytest
 
-from kernel_contracts.calibration import kernels_of
 from kernel_contracts.contracts.evidence import Layout, Observation, Outcome
 from kernel_contracts.measurement.experiments import experiments
 from kernel_contracts.measurement.faults import faults
 from kernel_contracts.measurement.load import background_load
 from kernel_contracts.measurement.repeating import batch_dim, bits, differing, repeat, spread
 from kernel_contracts.measurement.session import Session
+from kernel_contracts.states import kernels_of
 
 SUM = kp.contract("sum-determinism")
 MATMUL = kp.contract("matmul-determinism")

@@ -39,6 +39,8 @@ class ContractClass(Protocol):
     """What a conforming kernel does, in one sentence."""
     mutants: tuple[str, ...]
     """Faults this class must catch: its mutation score is taken over these."""
+    faults: tuple[str, ...]
+    """The same for faults at the call, which no change of a program expresses."""
     extra_inputs: tuple[MeasureItem, ...]
     """Measured whatever a contract lists."""
 
@@ -61,6 +63,7 @@ class ValueClass:
     extra_shapes: tuple[MeasureItem, ...] = ()
     layouts: tuple[Layout, ...] = field(default=(Layout.CONTIGUOUS,))
     experiment: str = "values"
+    faults: tuple[str, ...] = ()
 
     def plan(self, contract: Contract, bound: Bound) -> Plan:
         """The contract's own protocol, completed by what the class cannot do without."""

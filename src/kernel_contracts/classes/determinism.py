@@ -28,6 +28,7 @@ class DeterminismClass:
     family: str = "ordering"
     claim: str = "Repeated calls agree as far as the declared determinism class says."
     mutants: tuple[str, ...] = ("accumulate", "drop_tail")
+    faults: tuple[str, ...] = ("arrival", "fold_by_threads", "vector_if_aligned")
     extra_inputs: tuple[MeasureItem, ...] = (MeasureItem("normal"), MeasureItem("wide", (20.0,)))
 
     def plan(self, contract: Contract, bound: Bound) -> Plan:

@@ -19,6 +19,7 @@ from kernel_contracts.measurement.calls import ArrayIn, CallResult
 from kernel_contracts.measurement.exchange import format_name
 from kernel_contracts.numerics.bounded import Array
 from kernel_contracts.numerics.interpret import Instance, emulate
+from kernel_contracts.numerics.number_wins import NUMBER_WINS
 from kernel_contracts.numerics.operators.base import EmulateContext
 from kernel_contracts.numerics.program import Program
 from kernel_contracts.numerics.rounding import from_storage, to_storage
@@ -85,7 +86,9 @@ class Emulated:
         )  # fmt: skip
         try:
             program = self.program if self.when is None or self.when(dims) else self.bound.program
-            made = emulate(Instance(program, dims, inputs, dict(scalars)), how)
+            numbers_win = self.contract.policies.get("nan") == ("number_wins",)
+            with np.errstate(all="ignore"):
+                made = emulate(Instance(program, dims, inputs, dict(scalars)), how, NUMBER_WINS if numbers_win else {})
         except ArithmeticScopeError as error:
             return CallResult(Outcome.RAISED, f"ArithmeticScopeError: {error}", error_type="ArithmeticScopeError")
         outputs = tuple(held(made[t.name], self.bound.outputs[t.name].name) for t in self.contract.outputs)

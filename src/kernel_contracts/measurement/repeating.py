@@ -119,7 +119,7 @@ def _runs(walk: _Walk, numbers: tuple[int, ...]) -> bool:
 
 def _processes(walk: _Walk, numbers: tuple[int, ...]) -> bool:
     for k in range(numbers[0]):
-        other = walk.session.spawn({}, copy=1 + k)
+        other = walk.session.others.spawn({}, copy=1 + k)
         if other is None:
             return False
         walk.call(walk.setting("processes", f"fresh process {k + 1}"), _AGAIN, other)
@@ -128,7 +128,7 @@ def _processes(walk: _Walk, numbers: tuple[int, ...]) -> bool:
 
 def _threads(walk: _Walk, numbers: tuple[int, ...]) -> bool:
     for n in numbers:
-        other = walk.session.spawn(dict.fromkeys(_THREADS, str(n)))
+        other = walk.session.others.spawn(dict.fromkeys(_THREADS, str(n)))
         if other is None:
             return False
         walk.call(walk.setting("threads", f"{n} thread{'s' if n > 1 else ''}"), _AGAIN, other)

@@ -28,6 +28,7 @@ from kernel_contracts.measurement.emulated import Callee
 from kernel_contracts.measurement.inputs.base import Request, families
 from kernel_contracts.measurement.oracle import Oracle, Truth, consult
 from kernel_contracts.measurement.requests import tensor_spec
+from kernel_contracts.measurement.spawning import Spawner
 from kernel_contracts.numerics.acceptance import Acceptance, from_bounded
 from kernel_contracts.numerics.bounded import Array, Bounded
 from kernel_contracts.numerics.dims import evaluate as size_of
@@ -55,31 +56,12 @@ class Session:
         self.contract, self.bound, self.kernel = contract, bound, kernel
         self.ladder = ladder
         self._diagnoser = Diagnoser(bound, mutants)
-        self._spawned: dict[tuple[tuple[str, str], ...], Callee | None] = {}
+        self.others = Spawner(kernel)
 
     def run(self, cases: Iterable[Case]) -> Iterator[Observation]:
         """One observation a case, as they come."""
         for case in cases:
             yield self.measure(case)
-
-    def spawn(self, environment: Mapping[str, str], copy: int = 0) -> Callee | None:
-        """The kernel once more, in a process of its own with these environment variables; None where that cannot be.
-
-        The same environment and `copy` give the same process as long as the session is open.
-        """
-        key = (*sorted(environment.items()), ("", str(copy)))
-        if key not in self._spawned:
-            make = getattr(self.kernel, "spawn", None)
-            self._spawned[key] = None if make is None else make(dict(environment))
-        return self._spawned[key]
-
-    def close(self) -> None:
-        """Ends the processes that `spawn` started; the kernel itself is the caller's."""
-        for other in self._spawned.values():
-            end = getattr(other, "close", None)
-            if end is not None:
-                end()
-        self._spawned.clear()
 
     # ------------------------------------------------------------------------------------------------ one case
 
@@ -125,19 +107,6 @@ class Session:
         base, outputs, seconds = self.called(case, inputs)
         return self.compared(base, inputs, outputs, (began, made, time.perf_counter(), seconds))
 
-    def compared(
-        self,
-        base: Observation,
-        inputs: Mapping[str, Array],
-        outputs: Mapping[str, Array],
-        times: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0),
-    ) -> Observation:
-        """What a call returned, beside what the contract admits. `times`: began, inputs made, called, in the kernel."""
-        if base.outcome is not Outcome.RETURNED or base.defect:
-            return base
-        scalars = {s.name: base.case.scalars[s.name] for s in self.contract.scalars if s.name in base.case.scalars}
-        return self._compared(base, inputs, scalars, outputs, times)
-
     def called(
         self, case: Case, inputs: Mapping[str, Array], kernel: Callee | None = None
     ) -> tuple[Observation, dict[str, Array], float]:
@@ -157,14 +126,17 @@ class Session:
         outputs, defect, detail = self._typed(result, self._expected(case))
         return (replace(base, defect=defect, detail=detail) if defect else base), outputs, result.seconds
 
-    def _compared(
+    def compared(
         self,
         base: Observation,
         inputs: Mapping[str, Array],
-        scalars: Mapping[str, Any],
         outputs: Mapping[str, Array],
-        clock: tuple[float, float, float, float],
+        clock: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0),
     ) -> Observation:
+        """What a call returned, beside what the contract admits. `clock`: began, inputs made, called, in the kernel."""
+        if base.outcome is not Outcome.RETURNED or base.defect:
+            return base
+        scalars = {s.name: base.case.scalars[s.name] for s in self.contract.scalars if s.name in base.case.scalars}
         began, made, called, kernel_seconds = clock
         case = base.case
         item = item_of(case)

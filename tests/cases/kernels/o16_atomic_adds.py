@@ -7,15 +7,15 @@ import numpy as np
 _arrival = random.SystemRandom()
 
 
-def faulty(x, index, v):
+def faulty(base, updates, index):
     """Every update is added when it arrives: atomic adds of many threads."""
-    order = list(range(len(v)))
+    order = list(range(len(updates)))
     _arrival.shuffle(order)
-    return sibling(x, index[order], v[order])
+    return sibling(base, updates[order], index[order])
 
 
-def sibling(x, index, v):
+def sibling(base, updates, index):
     """One after another, in the order of the updates."""
-    y = x.copy()
-    np.add.at(y, index, v)
+    y = base.copy()
+    np.add.at(y, index, updates)
     return y

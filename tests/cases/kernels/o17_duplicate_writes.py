@@ -5,16 +5,16 @@ import random
 _arrival = random.SystemRandom()
 
 
-def faulty(x, index, v):
+def faulty(base, updates, index):
     """Written when they arrive: of several writes to one cell any may stay."""
-    order = list(range(len(v)))
+    order = list(range(len(updates)))
     _arrival.shuffle(order)
-    return sibling(x, index[order], v[order])
+    return sibling(base, updates[order], index[order])
 
 
-def sibling(x, index, v):
+def sibling(base, updates, index):
     """Written in order: the last one stays."""
-    y = x.copy()
-    for t in range(len(v)):
-        y[index[t]] = v[t]
+    y = base.copy()
+    for t in range(len(updates)):
+        y[index[t]] = updates[t]
     return y

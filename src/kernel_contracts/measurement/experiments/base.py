@@ -7,6 +7,7 @@ again from its record alone; evidence over several cases is made in `finish`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from kernel_contracts.classes.base import Plan
@@ -67,3 +68,18 @@ class Measured:
 
     def finish(self, session: Session, observations: Sequence[Observation]) -> list[Observation]:
         return list(observations)
+
+
+def decided(observations: Sequence[Observation]) -> list[Observation]:
+    """Facts that one case leaves open, written `clamp|wrap`, settled by the cases that decide between them."""
+    clear: dict[str, set[str]] = {}
+    for o in observations:
+        for name, words in o.facts.items():
+            if "|" not in words:
+                clear.setdefault(name, set()).add(words)
+
+    def settled(name: str, words: str) -> str:
+        choices = words.split("|")
+        return next((c for c in choices if c in clear.get(name, ())), choices[0])
+
+    return [replace(o, facts={n: settled(n, w) for n, w in o.facts.items()}) for o in observations]

@@ -80,7 +80,7 @@ class Repetition(Measured):
         return max((session.compared(found.base, inputs, a) for a in judged), key=lambda o: (o.violating, o.ratio))
 
     def finish(self, session: Session, observations: Sequence[Observation]) -> list[Observation]:
-        session.close()
+        session.others.close()
         return list(observations)
 
 
