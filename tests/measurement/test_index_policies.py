@@ -11,9 +11,11 @@ import pytest
 from policy_kernels import declared, judged, story
 
 from kernel_contracts import api
+from kernel_contracts.classes import classes
 from kernel_contracts.contracts.evidence import Outcome, Verdict
 from kernel_contracts.contracts.model import Contract
 from kernel_contracts.measurement.calls import CallResult
+from kernel_contracts.measurement.experiments import experiments
 from kernel_contracts.measurement.index_policy import NEGATIVE, OUT, indexing, kind, settle
 
 Kernel = Callable[..., Any]
@@ -160,6 +162,25 @@ def test_an_index_cut_to_32_bits_is_found() -> None:
     assert finding.verdict is Verdict.VIOLATES
     assert finding.witness is not None
     assert finding.witness.case.family.endswith("2^32+1")
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int32"])
+def test_indices_fit_their_own_format(dtype: str) -> None:
+    scope = READ.replace("int64", dtype)
+    contract = declared("C-EXC-02", scope, PRE, "y = gather(x, i, axis = 0)", "out_of_bounds = clamp")
+    finding, seen = judged(contract, read_as("clamp", "clamp"))
+    assert finding.verdict is Verdict.CONFORMS, story(finding)
+    assert any("-1" in o.case.family.partition("=")[2] for o in seen if o.facts) == (dtype != "uint8")
+    assert judged(contract, read_as("wrap", "wrap"))[0].verdict is Verdict.VIOLATES
+
+
+def test_fewer_cases_are_taken_from_all_over() -> None:
+    contract = reading("out_of_bounds = raise")
+    bound = contract.bound[0]
+    plan = classes()["C-EXC-02"].plan(contract, bound)
+    few = experiments()["indices"].cases(contract, bound, plan, seed=1, samples=8)
+    assert len(few) == 8
+    assert {c.shape_family for c in few} >= {"inside", "alone", "mixed"}
 
 
 def test_a_crash_is_an_outcome(tmp_path: Path) -> None:

@@ -70,6 +70,13 @@ class Measured:
         return list(observations)
 
 
+def thinned(cases: list[Case], samples: int | None) -> list[Case]:
+    """As many cases as asked for, evenly from the first on; all of them when nothing is asked."""
+    if samples is None or samples >= len(cases):
+        return cases
+    return [cases[k * len(cases) // max(samples, 1)] for k in range(max(samples, 1))]
+
+
 def decided(observations: Sequence[Observation]) -> list[Observation]:
     """Facts that one case leaves open, written `clamp|wrap`, settled by the cases that decide between them."""
     clear: dict[str, set[str]] = {}

@@ -20,7 +20,8 @@ from kernel_contracts.contracts.evidence import Case, Element, Layout, Observati
 from kernel_contracts.contracts.model import Bound, Contract
 from kernel_contracts.contracts.precondition import holds
 from kernel_contracts.errors import ArithmeticScopeError
-from kernel_contracts.measurement.experiments.base import Measured, decided
+from kernel_contracts.formats import Format
+from kernel_contracts.measurement.experiments.base import Measured, decided, thinned
 from kernel_contracts.measurement.index_policy import Indexing, declared, due, indexing, kind, settle
 from kernel_contracts.measurement.inputs.base import whole_or_bool
 from kernel_contracts.measurement.session import Session
@@ -60,12 +61,12 @@ class Indices(Measured):
         scalars = {s.name: s.default if s.default is not None else 1 for s in contract.scalars} | dict(fixed or {})
         rng = np.random.default_rng([seed, 32])
         out: list[Case] = []
-        for table, count, text, why in _wanted(where.name, bound.inputs[where.name].max_int >= 2**31):
+        for table, count, text, why in _wanted(where.name, bound.inputs[where.name]):
             dims = _dims(contract, where, table, count)
             if holds(contract.pre, dict(dims), scalars):
                 drawn = int(rng.integers(0, 2**63 - 1))
                 out.append(Case(len(out), text, dict(bound.dtypes), dims, scalars, Layout.CONTIGUOUS, drawn, why))
-        return out if samples is None else out[: max(samples, 1)]
+        return thinned(out, samples)
 
     def inputs(self, session: Session, case: Case) -> dict[str, Array]:
         where = indexing(session.contract, session.bound)
@@ -88,14 +89,16 @@ class Indices(Measured):
         return decided(observations)
 
 
-def _wanted(name: str, wide: bool) -> list[tuple[int, int, str, str]]:
+def _wanted(name: str, fmt: Format) -> list[tuple[int, int, str, str]]:
     """Table size, number of indices, text and origin of each case."""
-    outside = [t for t in OUTSIDE if wide or t != "2^32+1"]
+    outside = [t for t, at in OUTSIDE.items() if fmt.min_int <= at(_TABLES[0]) <= fmt.max_int]
+    ends = [t for t in ("n-1", "-1", "n", "n+1") if t in INSIDE or t in outside]
     out = [(_TABLES[0], 1, f"{name}[0] = {t}", "inside") for t in INSIDE]
     out += [(_TABLES[0], 1, f"{name}[0] = {t}", "alone") for t in outside]
-    out += [(n, 1, f"{name}[0] = {t}", f"table of {n}") for n in _TABLES[1:] for t in ("n-1", "-1", "n", "n+1")]
+    out += [(n, 1, f"{name}[0] = {t}", f"table of {n}") for n in _TABLES[1:] for t in ends]
     out += [(_TABLES[0], _MIXED, f"{name}[{k}] = {t}", "mixed") for t in outside for k in (0, _MIXED - 1)]
-    out.append((_TABLES[0], _MIXED, f"{name}[1] = -1, {name}[3] = n", "mixed"))
+    if "-1" in outside:
+        out.append((_TABLES[0], _MIXED, f"{name}[1] = -1, {name}[3] = n", "mixed"))
     return out
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from kernel_contracts.classes.base import Plan
 from kernel_contracts.contracts.evidence import Case, Element, Observation, Outcome, OutputReading
 from kernel_contracts.contracts.model import Bound, Contract
-from kernel_contracts.measurement.experiments.base import Measured, decided
+from kernel_contracts.measurement.experiments.base import Measured, decided, thinned
 from kernel_contracts.measurement.injection import base, inject, parse
 from kernel_contracts.measurement.session import Session
 from kernel_contracts.measurement.special_plan import special_cases
@@ -52,7 +52,7 @@ class SpecialValues(Measured):
         made = special_cases(
             contract, bound, seed=seed, signed_zero="signed_zero" in contract.policies, fixed=fixed or {}
         )
-        return made if samples is None else made[: max(samples, 1)]
+        return thinned(made, samples)
 
     def inputs(self, session: Session, case: Case) -> dict[str, Array]:
         return inject(base(session.request(case)), parse(case.family))
