@@ -31,7 +31,7 @@ from kernel_contracts.numerics.mutants import mutants
 from kernel_contracts.numerics.operators.base import EmulateContext
 from kernel_contracts.numerics.program import Program
 from kernel_contracts.oracles import ladder
-from kernel_contracts.states import kernels_of
+from kernel_contracts.states import kernels_of, steady
 
 Watch = Callable[[str], None]
 
@@ -110,7 +110,7 @@ def calibrate(
             shown = f"{name}({', '.join(map(str, arguments))})" if arguments else name
             for where, program in mutants()[name].apply(bound.program, arguments):
                 say(f"{contract.name} {bound.label}: {shown}")
-                mutant = Emulated(contract, bound, program)
+                mutant = Emulated(contract, bound, program, steady=steady(contract, bound))
                 results.append(MutantResult(shown, where, _outcome(contract, bound, experiment, mutant, cases)))
     for name in klass.faults if score else ():
         for arguments in faults()[name].defaults:

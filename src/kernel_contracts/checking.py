@@ -170,6 +170,7 @@ def check_contract(
 
         small = shrink(contract, first, lambda case: experiment.measure(plain, case), alike, attempts)
         finding = replace(finding, witness=small)
+        plain.others.close()
     return Result(contract, bound, finding, tuple(seen), seed, time.perf_counter() - began, report)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from kernel_contracts.classes import classes
 from kernel_contracts.contracts.model import Bound, Contract
 from kernel_contracts.contracts.values import Problem, constant
 from kernel_contracts.errors import UsageError
@@ -24,7 +25,7 @@ def kernels_of(contract: Contract, bound: Bound, entry: syntax.CalibrateState) -
     kernel = entry.kernel
     name = kernel.id if isinstance(kernel, syntax.Name) else kernel.function if isinstance(kernel, syntax.Call) else ""
     if name == "emulated":
-        return [conforming(contract, bound, Emulated(contract, bound))]
+        return [conforming(contract, bound, Emulated(contract, bound, steady=steady(contract, bound)))]
     if name == "zeros":
         return [Fixed(lambda shape, fmt: np.zeros(shape))]
     if name == "ones":
@@ -51,7 +52,13 @@ def _mutants_of(contract: Contract, bound: Bound, call: syntax.Call) -> Sequence
         raise UsageError(f"{contract.path}: there is no mutant {name}; {hint or 'see kc list mutants'}")
     arguments = tuple(_argument(a.value) for a in fault.arguments) if isinstance(fault, syntax.Call) else ()
     when = _when(contract, call.arguments[1].value) if len(call.arguments) > 1 else None
-    return [Emulated(contract, bound, p, when=when) for _, p in mutants()[name].apply(bound.program, arguments)]
+    found = mutants()[name].apply(bound.program, arguments)
+    return [Emulated(contract, bound, p, when=when, steady=steady(contract, bound)) for _, p in found]
+
+
+def steady(contract: Contract, bound: Bound) -> bool:
+    """Whether our own kernels keep to one order: where repetition is measured, a new one at each call is the fault."""
+    return classes()[contract.class_id].plan(contract, bound).experiment == "repeats"
 
 
 def _fault_of(contract: Contract, bound: Bound, fault: syntax.Expr) -> Callee:
@@ -62,7 +69,7 @@ def _fault_of(contract: Contract, bound: Bound, fault: syntax.Expr) -> Callee:
             f"{contract.path}: there is no fault {name}; {did_you_mean(name, faults()) or 'see kc list faults'}"
         )
     arguments = tuple(_argument(a.value) for a in fault.arguments) if isinstance(fault, syntax.Call) else ()
-    return faults()[name].wrap(contract, bound, Emulated(contract, bound), arguments)
+    return faults()[name].wrap(contract, bound, Emulated(contract, bound, steady=steady(contract, bound)), arguments)
 
 
 def _argument(expr: syntax.Expr) -> object:

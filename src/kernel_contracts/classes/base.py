@@ -62,6 +62,7 @@ class ValueClass:
     """Measured whatever the contract lists."""
     extra_shapes: tuple[MeasureItem, ...] = ()
     layouts: tuple[Layout, ...] = field(default=(Layout.CONTIGUOUS,))
+    experiment: str = "values"
     faults: tuple[str, ...] = ()
 
     def plan(self, contract: Contract, bound: Bound) -> Plan:
@@ -69,7 +70,7 @@ class ValueClass:
         inputs = _merged(contract.measure.inputs, self.extra_inputs)
         shapes = _merged(contract.measure.shapes, self.extra_shapes)
         sweeps = tuple((k, tuple(v)) for k, v in contract.measure.sweeps.items())
-        return Plan(inputs, shapes, contract.measure.samples, self.layouts, sweeps)
+        return Plan(inputs, shapes, contract.measure.samples, self.layouts, sweeps, experiment=self.experiment)
 
     def judge(self, contract: Contract, bound: Bound, observations: Sequence[Observation]) -> Finding:
         from kernel_contracts.classes.judging import judge_values

@@ -124,7 +124,8 @@ class Observation:
     detail: str = ""
     """Exception type and text, signal name, limit reached, or what was wrong with the returned object."""
     defect: str = ""
-    """Set when the returned object is not of the scope's type: wrong_dtype, wrong_shape, wrong_type, wrong_count."""
+    """Set when the returned object is not of the scope's type (wrong_dtype, wrong_shape, wrong_type, wrong_count) or is
+    not what the same call returned before (run_dependent, thread_dependent, ...)."""
     outputs: tuple[OutputReading, ...] = ()
     mutated: tuple[str, ...] = ()
     """Inputs whose bytes differ after the call."""

@@ -28,6 +28,7 @@ from kernel_contracts.measurement.emulated import Callee
 from kernel_contracts.measurement.inputs.base import Request, families
 from kernel_contracts.measurement.oracle import Oracle, Truth, consult
 from kernel_contracts.measurement.requests import tensor_spec
+from kernel_contracts.measurement.spawning import Spawner
 from kernel_contracts.numerics.acceptance import Acceptance, from_bounded
 from kernel_contracts.numerics.bounded import Array, Bounded
 from kernel_contracts.numerics.dims import evaluate as size_of
@@ -55,6 +56,7 @@ class Session:
         self.contract, self.bound, self.kernel = contract, bound, kernel
         self.ladder = ladder
         self._diagnoser = Diagnoser(bound, mutants)
+        self.others = Spawner(kernel)
 
     def run(self, cases: Iterable[Case]) -> Iterator[Observation]:
         """One observation a case, as they come."""
@@ -103,19 +105,18 @@ class Session:
         began = time.perf_counter() if began is None else began
         made = time.perf_counter()
         base, outputs, seconds = self.called(case, inputs)
-        if base.outcome is not Outcome.RETURNED or base.defect:
-            return base
-        scalars = {s.name: case.scalars[s.name] for s in self.contract.scalars if s.name in case.scalars}
-        return self._compared(base, inputs, scalars, outputs, (began, made, time.perf_counter(), seconds))
+        return self.compared(base, inputs, outputs, (began, made, time.perf_counter(), seconds))
 
-    def called(self, case: Case, inputs: Mapping[str, Array]) -> tuple[Observation, dict[str, Array], float]:
+    def called(
+        self, case: Case, inputs: Mapping[str, Array], kernel: Callee | None = None
+    ) -> tuple[Observation, dict[str, Array], float]:
         """How one call ended and what came back: nothing where it did not return what the scope says."""
         arrays = [
             ArrayIn(t.name, to_storage(inputs[t.name], self.bound.inputs[t.name]), case.layout)
             for t in self.contract.inputs
         ]
         scalars = {s.name: case.scalars[s.name] for s in self.contract.scalars if s.name in case.scalars}
-        result = self.kernel.call(arrays, scalars, poison=self.poison(case))
+        result = (kernel or self.kernel).call(arrays, scalars, poison=self.poison(case))
         hashes = {a.name: _digest(a.array) for a in arrays}
         base = Observation(
             case, result.outcome, result.detail, mutated=result.mutated, readings=self._refusal(case), hashes=hashes
@@ -125,14 +126,17 @@ class Session:
         outputs, defect, detail = self._typed(result, self._expected(case))
         return (replace(base, defect=defect, detail=detail) if defect else base), outputs, result.seconds
 
-    def _compared(
+    def compared(
         self,
         base: Observation,
         inputs: Mapping[str, Array],
-        scalars: Mapping[str, Any],
-        outputs: dict[str, Array],
-        clock: tuple[float, float, float, float],
+        outputs: Mapping[str, Array],
+        clock: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0),
     ) -> Observation:
+        """What a call returned, beside what the contract admits. `clock`: began, inputs made, called, in the kernel."""
+        if base.outcome is not Outcome.RETURNED or base.defect:
+            return base
+        scalars = {s.name: base.case.scalars[s.name] for s in self.contract.scalars if s.name in base.case.scalars}
         began, made, called, kernel_seconds = clock
         case = base.case
         item = item_of(case)

@@ -115,6 +115,10 @@ def variance(x: Array) -> Array:
     return np.asarray(np.var(_wide(x), axis=-1)).astype(x.dtype)
 
 
+def norm(x: Array) -> Array:
+    return np.asarray(np.linalg.norm(_wide(x), axis=-1)).astype(x.dtype)
+
+
 def cumsum(x: Array) -> Array:
     return np.cumsum(_wide(x), axis=-1).astype(x.dtype)
 

@@ -115,6 +115,12 @@ def variance(x: Tensor) -> Tensor:
     return torch.var(x, dim=-1, correction=0)
 
 
+def norm(x: Tensor) -> Tensor:
+    import torch
+
+    return torch.linalg.vector_norm(x, dim=-1)
+
+
 def cumsum(x: Tensor) -> Tensor:
     import torch
 
@@ -275,9 +281,12 @@ def index_select(x: Tensor, index: Tensor) -> Tensor:
 
 
 def scatter(base: Tensor, updates: Tensor, index: Tensor) -> Tensor:
+    """Through the last place of each index: PyTorch leaves open which of several copies to one row stays."""
     import torch
 
-    return torch.index_copy(base, 0, index, updates)
+    place = torch.arange(index.numel(), device=index.device)
+    last = torch.full(base.shape[:1], -1, device=base.device).scatter_reduce(0, index, place, "amax")
+    return torch.where((last >= 0)[:, None], updates[last.clamp(min=0)], base) if index.numel() else base.clone()
 
 
 def scatter_add(base: Tensor, updates: Tensor, index: Tensor) -> Tensor:
