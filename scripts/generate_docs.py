@@ -45,8 +45,11 @@ def _width(name: str) -> tuple[int, str]:
 def _classes() -> str:
     from kernel_contracts.classes import classes
 
-    rows = [(f"[{c.id}](../classes/{c.id}.md)", c.title, c.claim, _ticked(c.mutants)) for c in classes().values()]
-    return table(("class", "title", "claim", "mutants it must catch"), rows)
+    rows = [
+        (f"[{c.id}](../classes/{c.id}.md)", c.title, c.claim, _ticked((*c.mutants, *c.faults)))
+        for c in classes().values()
+    ]
+    return table(("class", "title", "claim", "mutants and faults it must catch"), rows)
 
 
 def _ticked(names: Iterable[str]) -> str:
@@ -120,6 +123,12 @@ def _mutants() -> str:
     )
 
 
+def _faults() -> str:
+    from kernel_contracts.measurement.faults import faults
+
+    return table(("fault", "what it does"), [(f"`{f.name}`", f.doc) for f in faults().values()])
+
+
 def _policies() -> str:
     from kernel_contracts.contracts.elaborate import POLICIES
 
@@ -154,6 +163,7 @@ SECTIONS = {
     "Shape families": ("Every shape is held to the precondition.", _shapes),
     "Signatures": ("The defects that a violation can be named as.", _signatures),
     "Mutants": ("Wrong kernels made from a right program, for `calibrate` and for naming defects.", _mutants),
+    "Faults": ("The same for `calibrate { bad fault(NAME) }`: what no change of a program expresses.", _faults),
     "Policies": ("For `policy NAME = CHOICE [or CHOICE ...]`.", _policies),
     "Stacks": ("For `--stack`. `kc list stacks` says which are installed.", _stacks),
 }

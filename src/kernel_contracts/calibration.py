@@ -7,9 +7,8 @@ that gives the same bits as the original on every planned case is no mutant and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
@@ -17,13 +16,13 @@ from kernel_contracts.classes import classes
 from kernel_contracts.classes.judging import fails
 from kernel_contracts.contracts.evidence import Case, Observation, Verdict
 from kernel_contracts.contracts.model import Bound, Contract
-from kernel_contracts.contracts.values import Problem, constant
-from kernel_contracts.errors import ArithmeticScopeError, UsageError
+from kernel_contracts.errors import ArithmeticScopeError
 from kernel_contracts.language import syntax
 from kernel_contracts.language.clauses import kernel as written
-from kernel_contracts.language.diagnostics import did_you_mean
-from kernel_contracts.measurement.cases import plan_cases
-from kernel_contracts.measurement.emulated import Callee, Emulated, Fixed, When
+from kernel_contracts.measurement.emulated import Callee, Emulated
+from kernel_contracts.measurement.experiments import Experiment, experiments
+from kernel_contracts.measurement.faults import Fault, faults
+from kernel_contracts.measurement.faults.index import conforming
 from kernel_contracts.measurement.functional import ordinary, passes
 from kernel_contracts.measurement.process import Kernel
 from kernel_contracts.measurement.session import Session
@@ -32,6 +31,7 @@ from kernel_contracts.numerics.mutants import mutants
 from kernel_contracts.numerics.operators.base import EmulateContext
 from kernel_contracts.numerics.program import Program
 from kernel_contracts.oracles import ladder
+from kernel_contracts.states import kernels_of, steady
 
 Watch = Callable[[str], None]
 
@@ -97,30 +97,41 @@ def calibrate(
     """Measures the three states of a contract and, with `score`, every mutant of its class."""
     say = watch or (lambda _: None)
     klass = classes()[contract.class_id]
-    cases = plan_cases(contract, bound, klass.plan(contract, bound), seed=seed)
+    plan = klass.plan(contract, bound)
+    experiment = experiments()[plan.experiment]
+    cases = experiment.cases(contract, bound, plan, seed=seed)
     states: list[State] = []
     for entry in contract.calibrate:
         say(f"{contract.name} {bound.label}: {entry.state}")
-        states.extend(_state(contract, bound, entry, cases, seed))
+        states.extend(_state(contract, bound, entry, experiment, cases, seed))
     results: list[MutantResult] = []
     for name in klass.mutants if score else ():
         for arguments in mutants()[name].defaults:
             shown = f"{name}({', '.join(map(str, arguments))})" if arguments else name
             for where, program in mutants()[name].apply(bound.program, arguments):
                 say(f"{contract.name} {bound.label}: {shown}")
-                results.append(MutantResult(shown, where, _outcome(contract, bound, program, cases)))
+                mutant = Emulated(contract, bound, program, steady=steady(contract, bound))
+                results.append(MutantResult(shown, where, _outcome(contract, bound, experiment, mutant, cases)))
+    for name in klass.faults if score else ():
+        for arguments in faults()[name].defaults:
+            shown = f"{name}({', '.join(map(str, arguments))})" if arguments else name
+            say(f"{contract.name} {bound.label}: {shown}")
+            outcome = _fault_outcome(contract, bound, experiment, faults()[name], arguments, cases)
+            results.append(MutantResult(shown, faults()[name].doc, outcome))
     return Calibration(contract, bound, tuple(states), tuple(results))
 
 
-def _state(contract: Contract, bound: Bound, entry: syntax.CalibrateState, cases: list[Case], seed: int) -> list[State]:
+def _state(
+    contract: Contract, bound: Bound, entry: syntax.CalibrateState, experiment: Experiment, cases: list[Case], seed: int
+) -> list[State]:
     """The measured state; a mutant that does not apply to this choice of dtypes gives none."""
     klass = classes()[contract.class_id]
     text = written(entry.kernel)
-    kernels = [k for k in kernels_of(contract, bound, entry) if not _equivalent(contract, bound, k, cases)]
+    kernels = [k for k in kernels_of(contract, bound, entry) if not _equivalent(contract, bound, experiment, k, cases)]
     out: list[State] = []
     for kernel in kernels:
         session = Session(contract, bound, kernel, ladder(), klass.mutants)
-        finding = klass.judge(contract, bound, _observed(session, cases, entry.state))
+        finding = klass.judge(contract, bound, _observed(session, experiment, cases, entry.state))
         silent = passes(contract, bound, kernel, seed, ordinary(contract, bound, seed))
         ok = {
             "good": finding.verdict is Verdict.CONFORMS,
@@ -134,106 +145,68 @@ def _state(contract: Contract, bound: Bound, entry: syntax.CalibrateState, cases
     return out
 
 
-def _equivalent(contract: Contract, bound: Bound, kernel: Callee, cases: list[Case]) -> bool:
+def _equivalent(contract: Contract, bound: Bound, experiment: Experiment, kernel: Callee, cases: list[Case]) -> bool:
     """A mutant of a place where it changes nothing (zeros that pad a batch): no kernel of its own."""
     if not isinstance(kernel, Emulated) or kernel.program is bound.program:
         return False
-    return _same_bits(Session(contract, bound, kernel, ()), bound, kernel.program, cases)
+    return _same_bits(Session(contract, bound, kernel, ()), bound, experiment, kernel.program, cases)
 
 
-def _observed(session: Session, cases: list[Case], state: str) -> list[Observation]:
+def _observed(session: Session, experiment: Experiment, cases: list[Case], state: str) -> list[Observation]:
     """Every case of a good kernel; of the others until a few have failed."""
     seen: list[Observation] = []
-    for observation in session.run(cases):
-        seen.append(observation)
+    for case in cases:
+        seen.append(experiment.measure(session, case))
         if state != "good" and sum(fails(o) for o in seen) >= _ENOUGH:
             break
-    return seen
+    return experiment.finish(session, seen)
 
 
-def kernels_of(contract: Contract, bound: Bound, entry: syntax.CalibrateState) -> Sequence[Callee]:
-    """The kernels that a state stands for. Raises UsageError when it names nothing known."""
-    kernel = entry.kernel
-    name = kernel.id if isinstance(kernel, syntax.Name) else kernel.function if isinstance(kernel, syntax.Call) else ""
-    if name == "emulated":
-        return [Emulated(contract, bound)]
-    if name == "zeros":
-        return [Fixed(lambda shape, fmt: np.zeros(shape))]
-    if name == "ones":
-        return [Fixed(lambda shape, fmt: np.ones(shape))]
-    given = kernel.arguments[0].value if isinstance(kernel, syntax.Call) and kernel.arguments else None
-    if name == "python" and isinstance(given, syntax.Text):
-        return [Kernel(given.value, working_directory=Path(contract.path).parent)]
-    if name == "mutant" and isinstance(kernel, syntax.Call) and given is not None:
-        return _mutants_of(contract, bound, kernel)
-    raise UsageError(
-        f"{contract.path}: the {entry.state} state of {contract.name} is {name or 'nothing known'}; "
-        'write emulated, mutant(...), zeros, ones or python "file.py:function"'
+def _outcome(contract: Contract, bound: Bound, experiment: Experiment, kernel: Emulated, cases: list[Case]) -> str:
+    """Killed at the first failing case; otherwise compared bit for bit with the original."""
+    session = Session(contract, bound, kernel, ladder())
+    if _killed(session, experiment, cases):
+        return "killed"
+    return "equivalent" if _same_bits(session, bound, experiment, kernel.program, cases) else "survived"
+
+
+def _killed(session: Session, experiment: Experiment, cases: list[Case]) -> bool:
+    return any(
+        not seen.skipped and seen.oracle_ok and fails(seen)
+        for seen in (experiment.measure(session, case) for case in cases)
     )
 
 
-def _mutants_of(contract: Contract, bound: Bound, call: syntax.Call) -> Sequence[Callee]:
-    """`mutant(accumulate(fp16), above(K, 256))`: the fault, and optionally the sizes at which it shows."""
-    fault = call.arguments[0].value
-    name = fault.function if isinstance(fault, syntax.Call) else fault.id if isinstance(fault, syntax.Name) else ""
-    if name not in mutants():
-        hint = did_you_mean(name, mutants())
-        raise UsageError(f"{contract.path}: there is no mutant {name}; {hint or 'see kc list mutants'}")
-    arguments = tuple(_argument(a.value) for a in fault.arguments) if isinstance(fault, syntax.Call) else ()
-    when = _when(contract, call.arguments[1].value) if len(call.arguments) > 1 else None
-    return [Emulated(contract, bound, p, when=when) for _, p in mutants()[name].apply(bound.program, arguments)]
+def _fault_outcome(
+    contract: Contract, bound: Bound, experiment: Experiment, fault: Fault, arguments: tuple[object, ...],
+    cases: list[Case],
+) -> str:  # fmt: skip
+    """The same for a fault at the call: it is none where every call ends as without it, bit for bit."""
 
+    def faulty() -> Session:
+        return Session(contract, bound, fault.wrap(contract, bound, Emulated(contract, bound), arguments), ladder())
 
-def _argument(expr: syntax.Expr) -> object:
-    try:
-        return expr.id if isinstance(expr, syntax.Name) else constant(expr)
-    except Problem as problem:
-        raise UsageError(f"the argument {_text(expr)} of a mutant is no format, number or name: {problem}") from problem
-
-
-def _when(contract: Contract, expr: syntax.Expr) -> When:
-    """`above(K, 256)`: where a size exceeds; `off(N, 16)`: where it is no multiple."""
-    known = isinstance(expr, syntax.Call) and expr.function in ("above", "off") and len(expr.arguments) == 2
-    if not known or not isinstance(expr, syntax.Call) or not isinstance(expr.arguments[0].value, syntax.Name):
-        raise UsageError(f"{contract.path}: a mutant is limited by above(K, 256) or off(N, 16)")
-    dim, limit = expr.arguments[0].value.id, _limit(contract, expr.arguments[1].value)
-    if dim not in contract.dims:
-        raise UsageError(f"{contract.path}: {dim} is not a size of {contract.name}; {did_you_mean(dim, contract.dims)}")
-    if expr.function == "above":
-        return lambda sizes: sizes[dim] > limit
-    return lambda sizes: sizes[dim] % limit != 0
-
-
-def _limit(contract: Contract, expr: syntax.Expr) -> int:
-    limit = _argument(expr)
-    if not isinstance(limit, int) or limit < 1:
-        raise UsageError(f"{contract.path}: {_text(expr)} is no size; write for example above(K, 256) or off(N, 16)")
-    return limit
-
-
-def _text(expr: syntax.Expr) -> str:
-    from kernel_contracts.language.printer import print_node
-
-    return print_node(expr)
-
-
-def _outcome(contract: Contract, bound: Bound, program: Program, cases: list[Case]) -> str:
-    """Killed at the first failing case; otherwise compared bit for bit with the original."""
-    session = Session(contract, bound, Emulated(contract, bound, program), ladder())
+    if _killed(faulty(), experiment, cases):
+        return "killed"
+    # both start anew, so both draw the same orders of summation
+    without = Session(contract, bound, conforming(contract, bound, Emulated(contract, bound)), ())
+    with_fault = faulty()
     for case in cases:
-        seen = session.measure(case)
-        if not seen.skipped and seen.oracle_ok and fails(seen):
-            return "killed"
-    return "equivalent" if _same_bits(session, bound, program, cases) else "survived"
+        inputs = experiment.inputs(without, case)
+        (first, own, _), (second, other, _) = without.called(case, inputs), with_fault.called(case, inputs)
+        same = all(n in other and np.array_equal(y, other[n], equal_nan=y.dtype.kind == "f") for n, y in own.items())
+        if first.outcome is not second.outcome or not same:
+            return "survived"
+    return "equivalent"
 
 
-def _same_bits(session: Session, bound: Bound, program: Program, cases: list[Case]) -> bool:
+def _same_bits(session: Session, bound: Bound, experiment: Experiment, program: Program, cases: list[Case]) -> bool:
     for case in cases:
         try:
-            instance = Instance(bound.program, case.dims, session.inputs(case), case.scalars)
+            instance = Instance(bound.program, case.dims, experiment.inputs(session, case), case.scalars)
             first = emulate(instance, EmulateContext())
             second = emulate(replace(instance, program=program), EmulateContext())
-        except (ArithmeticError, ValueError, ArithmeticScopeError):
+        except (ArithmeticError, ValueError, IndexError, ArithmeticScopeError):
             continue  # this case does not exist at these sizes
         if any(not np.array_equal(first[n], second[n], equal_nan=first[n].dtype.kind == "f") for n in first):
             return False

@@ -18,8 +18,8 @@ from kernel_contracts.errors import UsageError
 from kernel_contracts.formats import FORMATS
 from kernel_contracts.language.diagnostics import did_you_mean
 from kernel_contracts.measurement.calls import LoadReport
-from kernel_contracts.measurement.cases import plan_cases
 from kernel_contracts.measurement.emulated import Callee
+from kernel_contracts.measurement.experiments import Experiment, experiments
 from kernel_contracts.measurement.minimise import ATTEMPTS, shrink
 from kernel_contracts.measurement.session import Session
 from kernel_contracts.numerics.mutants import mutants
@@ -142,23 +142,35 @@ def check_contract(
     klass = classes()[contract.class_id]
     unknown = [p for p in options.params if p not in {s.name for s in contract.scalars}]
     fixed = {k: v for k, v in options.params.items() if k not in unknown}
-    cases = plan_cases(contract, bound, klass.plan(contract, bound), seed=seed, samples=options.samples, fixed=fixed)
+    plan = klass.plan(contract, bound)
+    experiment = experiments()[plan.experiment]
+    cases = experiment.cases(contract, bound, plan, seed=seed, samples=options.samples, fixed=fixed)
     session = Session(contract, bound, kernel, ladder(), tuple(mutants()))
     seen: list[Observation] = []
-    for done, observation in enumerate(session.run(cases), 1):
+    for done, case in enumerate(cases, 1):
+        observation = experiment.measure(session, case)
         seen.append(observation)
         if watch is not None:
             watch(contract, bound, done, len(cases), observation)
         if _hopeless(seen):
             break
+    given_up = len(seen) < len(cases)
+    seen = experiment.finish(session, seen)
     finding = klass.judge(contract, bound, seen)
-    if len(seen) < len(cases):
+    if given_up:
         finding = replace(finding, notes=(*finding.notes, _given_up(seen, len(cases))))
     if finding.verdict is Verdict.VIOLATES and finding.witness is not None and options.shrink:
         plain = Session(contract, bound, kernel, ladder())
         attempts = _ENDINGS if finding.witness.outcome in _COSTLY else ATTEMPTS
-        small = shrink(contract, finding.witness, plain.measure, fails, attempts)
+        first = finding.witness
+
+        def alike(seen: Observation) -> bool:
+            """A table of one row would fail too, but could no longer tell clamping from wrapping."""
+            return fails(seen) and dict(seen.facts) == dict(first.facts)
+
+        small = shrink(contract, first, lambda case: experiment.measure(plain, case), alike, attempts)
         finding = replace(finding, witness=small)
+        plain.others.close()
     return Result(contract, bound, finding, tuple(seen), seed, time.perf_counter() - began, report)
 
 
@@ -192,7 +204,12 @@ def witness_inputs(result: Result) -> tuple[Case, dict[str, Any]] | None:
         return None
     case = result.finding.witness.case
     session = Session(result.contract, result.bound, _Nobody(), ladder())
-    return case, session.inputs(case)
+    return case, experiment_of(result.contract, result.bound).inputs(session, case)
+
+
+def experiment_of(contract: Contract, bound: Bound) -> Experiment:
+    """How the contract's class measures."""
+    return experiments()[classes()[contract.class_id].plan(contract, bound).experiment]
 
 
 class _Nobody:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_contracts.api import builtin
+from kernel_contracts.checking import experiment_of
 from kernel_contracts.classes.judging import fails, violation
 from kernel_contracts.contracts.catalogue import load_text
 from kernel_contracts.contracts.evidence import Finding, Observation, Verdict
@@ -52,7 +53,8 @@ def replay(path: str | Path, *, target: str | None = None, timeout: float = 30.0
     with Kernel(real, stack=witness.stack, device=witness.device, timeout=timeout, memory_mb=memory_mb) as kernel:
         kernel.load()
         session = Session(contract, bound, kernel, ladder(), tuple(mutants()))
-        seen = session.measure_on(witness.case, witness.inputs)
+        experiment = experiment_of(contract, bound)
+        (seen,) = experiment.finish(session, [experiment.measure_on(session, witness.case, witness.inputs)])
     broken = fails(seen) and seen.oracle_ok
     finding = violation(bound, [seen], [seen]) if broken else Finding(Verdict.CONFORMS, "within the bound", samples=1)
     return Replay(contract, bound, name, seen, finding, broken, broken and _same(seen, dict(witness.seen)))

@@ -23,12 +23,14 @@ class Folder:
 
 
 FOLDERS = (
-    Folder("classes", "CLASS", ("base", "judging")),
+    Folder("classes", "CLASS", ("base", "judging", "policies")),
     Folder("signatures", "RULE", ("base",), named=True),
     Folder("stacks", "STACK", ("base", "__main__"), named=True),
     Folder("oracles", "ORACLE", ()),
     Folder("numerics/operators", "OPERATORS", ("base",)),
     Folder("numerics/mutants", "MUTANTS", ("base",)),
+    Folder("measurement/experiments", "EXPERIMENT", ("base",), named=True),
+    Folder("measurement/faults", "FAULT", ("base", "rewriting")),
     Folder("measurement/inputs", "FAMILY", ("base", "operands"), named=True),
 )
 
@@ -91,7 +93,10 @@ def test_a_file_bears_the_name_of_what_it_adds(folder: Folder) -> None:
     ids=lambda f: f.package,
 )
 def test_every_entry_says_what_it_is(folder: Folder) -> None:
-    docs = {getattr(o, "id", None) or o.name: getattr(o, "claim", None) or o.doc for o in single(folder)}
+    docs = {
+        getattr(o, "id", None) or o.name: getattr(o, "claim", None) or getattr(o, "doc", o.__doc__)
+        for o in single(folder)
+    }
     assert [name for name, doc in docs.items() if not doc.strip()] == []
 
 

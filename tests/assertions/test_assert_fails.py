@@ -23,7 +23,7 @@ matmul: not what gemm-accumulator # (C-PRC#, P = fp#) admits
   claim    A product is accumulated in fp# at least, whatever the order of its sums.
   bound    products summed over K = # in fp#: gamma_# = #, u = #^#; final rounding to fp#: half a unit in the last place
   sizes    M = #, K = #, N = #
-  also in  matmul-shapes
+  also in  matmul-shapes, matmul-order
   again    kc replay PATH --target FILE.py:FUNCTION"""
 
 

@@ -22,8 +22,8 @@ from kernel_contracts.checking import Options, Result, contracts_for, select
 from kernel_contracts.classes import classes
 from kernel_contracts.contracts.evidence import Outcome, Verdict
 from kernel_contracts.measurement.calls import ArrayIn, CallResult
-from kernel_contracts.measurement.cases import plan_cases
 from kernel_contracts.measurement.emulated import returned
+from kernel_contracts.measurement.experiments import experiments
 from kernel_contracts.measurement.session import Session
 from kernel_contracts.oracles import ladder
 
@@ -154,10 +154,12 @@ def check(
     for found in _contracts(operation, contract, class_id):
         klass = classes()[found.class_id]
         for bound in select(found, None, options):
-            planned = plan_cases(found, bound, klass.plan(found, bound), seed=seed, samples=samples)
+            plan = klass.plan(found, bound)
+            experiment = experiments()[plan.experiment]
+            planned = experiment.cases(found, bound, plan, seed=seed, samples=samples)
             small = [c for c in planned if c.work * max(c.dims.values(), default=1) <= limit]
             session = Session(found, bound, InProcess(kernel), ladder(), klass.mutants)
-            seen = tuple(session.run(small))
+            seen = tuple(experiment.finish(session, [experiment.measure(session, case) for case in small]))
             results.append(Result(found, bound, klass.judge(found, bound, seen), seen, seed, 0.0))
     return results
 

@@ -99,8 +99,8 @@ def test_show_prints_the_canonical_text(tmp_path: Path) -> None:
 def test_show_as_json_is_one_valid_object_a_contract() -> None:
     ended = kc("show", "matmul", "--json")
     records = ended.lines
-    assert ended.out.count("\n") == len(records) == 2
     library = {c.name: c for c in standard_library(vocabulary())}
+    assert ended.out.count("\n") == len(records) == sum(c.operation == "matmul" for c in library.values()) > 1
     for record in records:
         jsonschema.Draft202012Validator(schema()).validate(record)
         assert record == json.loads(json.dumps(to_json(library[record["name"]])))

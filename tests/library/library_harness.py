@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from kernel_contracts.classes import classes
+from kernel_contracts.classes.judging import is_refusal
 from kernel_contracts.contracts.catalogue import standard_library
 from kernel_contracts.contracts.evidence import Case, Observation, Outcome, Verdict
 from kernel_contracts.contracts.model import Bound, Contract
 from kernel_contracts.measurement.calls import ArrayIn, CallResult
-from kernel_contracts.measurement.cases import plan_cases
 from kernel_contracts.measurement.emulated import Callee, returned
+from kernel_contracts.measurement.experiments import experiments
 from kernel_contracts.measurement.oracle import work
 from kernel_contracts.measurement.session import Session
 from kernel_contracts.numerics.interpret import Instance
@@ -38,7 +39,10 @@ class InProcess:
         began = time.perf_counter()
         natives = [self.stack.to_native(a.array.copy(), "cpu") for a in arrays]
         with np.errstate(all="ignore"):
-            value = self.function(*natives, **scalars)
+            try:
+                value = self.function(*natives, **scalars)
+            except (IndexError, RuntimeError, ValueError) as error:
+                return CallResult(Outcome.RAISED, f"{type(error).__name__}: {error}")
         items = value if isinstance(value, tuple) else (value,)
         return returned(tuple(self.stack.from_native(v) for v in items), began)
 
@@ -50,7 +54,7 @@ def label(bound: Bound) -> str:
 def cases(contract: Contract, bound: Bound, samples: int, seed: int, limit: int = WORK) -> list[Case]:
     """What the contract's class plans, small cases only."""
     plan = classes()[contract.class_id].plan(contract, bound)
-    found = plan_cases(contract, bound, plan, seed=seed, samples=4 * samples)
+    found = experiments()[plan.experiment].cases(contract, bound, plan, seed=seed, samples=4 * samples)
     small = [c for c in found if work(Instance(bound.program, c.dims, {}, c.scalars)) <= limit]
     return small[:samples]
 
@@ -59,7 +63,9 @@ def measure(
     contract: Contract, bound: Bound, kernel: Callee, samples: int, seed: int, limit: int = WORK
 ) -> list[Observation]:
     session = Session(contract, bound, kernel, ladder())
-    return list(session.run(cases(contract, bound, samples, seed, limit)))
+    experiment = experiments()[classes()[contract.class_id].plan(contract, bound).experiment]
+    seen = [experiment.measure(session, case) for case in cases(contract, bound, samples, seed, limit)]
+    return experiment.finish(session, seen)
 
 
 def verdict(contract: Contract, bound: Bound, kernel: Callee, samples: int, seed: int) -> Verdict:
@@ -75,7 +81,7 @@ def find_contract(operation: str, class_id: str) -> Contract:
 def complaint(o: Observation) -> str:
     """Why an observation speaks against the kernel; empty where it does not."""
     where = f"{o.case.family} {dict(o.case.dims)} {dict(o.case.scalars)}"
-    if o.skipped:
+    if o.skipped or is_refusal(o):
         return ""
     if o.outcome is not Outcome.RETURNED or o.defect:
         return f"{o.outcome.value} {o.defect} {o.detail} at {where}"

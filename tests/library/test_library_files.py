@@ -13,6 +13,7 @@ from kernel_contracts.language import syntax
 from kernel_contracts.language.lint import lint
 from kernel_contracts.language.parser import parse_file
 from kernel_contracts.language.printer import format_source
+from kernel_contracts.measurement.faults import faults
 from kernel_contracts.numerics.mutants import mutants
 from kernel_contracts.numerics.operators import adds_up
 from kernel_contracts.vocabulary import vocabulary
@@ -43,13 +44,16 @@ def test_contract_names_are_unique() -> None:
 
 
 def bad_states(contract: Contract) -> list[tuple[str, tuple[str, ...]]]:
-    """Name and arguments of each mutant in `calibrate`."""
+    """Name and arguments of each mutant in `calibrate`; faults at the call must exist."""
     out = []
     for state in contract.calibrate:
         if state.state == "bad":
             assert isinstance(state.kernel, syntax.Call)
-            assert state.kernel.function == "mutant"
             inner = state.kernel.arguments[0].value
+            if state.kernel.function == "fault":
+                assert (inner.function if isinstance(inner, syntax.Call) else inner.id) in faults()
+                continue
+            assert state.kernel.function == "mutant"
             if isinstance(inner, syntax.Name):
                 out.append((inner.id, ()))
                 continue

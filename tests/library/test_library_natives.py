@@ -14,7 +14,9 @@ from library_harness import WORK, InProcess, complaint, label, measure
 from kernel_contracts.contracts.catalogue import standard_library
 from kernel_contracts.contracts.model import Contract
 from kernel_contracts.measurement.emulated import Emulated
+from kernel_contracts.measurement.faults.index import conforming
 from kernel_contracts.stacks.natives import natives
+from kernel_contracts.states import steady
 from kernel_contracts.vocabulary import vocabulary
 
 STACKS = ["numpy", pytest.param("torch", marks=pytest.mark.torch)]
@@ -59,5 +61,6 @@ def test_a_native_conforms(contract: Contract, stack: str) -> None:
 @pytest.mark.parametrize("contract", CONTRACTS)
 def test_any_conforming_execution_conforms(contract: Contract) -> None:
     for bound in contract.bound:
-        found = measure(contract, bound, Emulated(contract, bound, seed=5), SAMPLES, seed=12, limit=WORK // 4)
+        kernel = conforming(contract, bound, Emulated(contract, bound, seed=5, steady=steady(contract, bound)))
+        found = measure(contract, bound, kernel, SAMPLES, seed=12, limit=WORK // 4)
         assert [c for c in map(complaint, found) if c] == [], label(bound)

@@ -11,8 +11,8 @@ from kernel_contracts.contracts.evidence import Case
 from kernel_contracts.contracts.model import Bound, Contract
 from kernel_contracts.errors import ArithmeticScopeError
 from kernel_contracts.language import syntax
-from kernel_contracts.measurement.cases import plan_cases
 from kernel_contracts.measurement.emulated import Emulated
+from kernel_contracts.measurement.experiments import experiments
 from kernel_contracts.measurement.oracle import work
 from kernel_contracts.measurement.session import Session
 from kernel_contracts.numerics.dims import evaluate as size_of
@@ -56,15 +56,16 @@ def test_every_mutant_keeps_the_interface(contract: Contract) -> None:
 
 def small_cases(contract: Contract, bound: Bound, seed: int) -> list[Case]:
     plan = classes()[contract.class_id].plan(contract, bound)
-    cases = plan_cases(contract, bound, plan, seed=seed, samples=24)
+    cases = experiments()[plan.experiment].cases(contract, bound, plan, seed=seed, samples=24)
     return [c for c in cases if work(Instance(bound.program, c.dims, {}, c.scalars)) <= SMALL]
 
 
 def differs(contract: Contract, bound: Bound, p: Program, cases: list[Case]) -> bool:
     session = Session(contract, bound, Emulated(contract, bound), ())
+    experiment = experiments()[classes()[contract.class_id].plan(contract, bound).experiment]
     for case in cases:
         try:
-            inputs = session.inputs(case)
+            inputs = experiment.inputs(session, case)
             with np.errstate(all="ignore"):
                 first = emulate(Instance(bound.program, case.dims, inputs, case.scalars), EmulateContext())
                 second = emulate(Instance(p, case.dims, inputs, case.scalars), EmulateContext())

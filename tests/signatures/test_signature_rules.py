@@ -15,8 +15,12 @@ from kernel_contracts.signatures.base import EXPLAINS
 
 RULES = signatures()
 BY_OUTCOME = {"crashed", "hung", "out_of_memory", "raised"}
-BY_DEFECT = {"wrong_count", "wrong_dtype", "wrong_shape", "wrong_type"}
+BY_DEFECT = {
+    "alignment_dependent", "batch_dependent", "load_dependent", "run_dependent", "thread_dependent", "wrong_count",
+    "wrong_dtype", "wrong_shape", "wrong_type",
+}  # fmt: skip
 BY_MUTANT = {m.signature for m in mutants().values()}
+INF = float("inf")
 CONSTANT = {"output_constant": 1.0, "oracle_constant": 0.0}
 REFUSE = {"may_refuse": 1.0, "must_refuse": 1.0}
 
@@ -79,6 +83,39 @@ MATCHING: dict[str, list[tuple[Evidence, str]]] = {
             "right at all 1 usual shapes, wrong at 2 of 2 others, first at N=7",
         )
     ],
+    "nan_lost": [
+        (
+            evidence(seen(INF, "nan at x[3]", readings={"nan_lost": 1.0}), seen(INF, "nan at x[*]")),
+            "nan at x[3] gives 3 in 1 of 2 cases",
+        ),
+        (evidence(seen(INF, "nan at x[*]", readings={"index_wrong": 2.0}, facts={"nan": "mixed"})), "gives 3"),
+    ],
+    "position_dependent": [
+        (
+            evidence(seen(INF, "nan at x[3]", readings={"nan_lost": 1.0}), seen(0.0, "nan at x[0]")),
+            "NaN in x is found at 0 and lost at 3",
+        )
+    ],
+    "nan_spread": [(evidence(seen(INF, "inf at x[1]", readings={"inf_spread": 4.0})), "4 of 16 elements NaN or inf")],
+    "inf_for_nan": [(evidence(seen(INF, "nan at x[1]", readings={"inf_for_nan": 1.0})), "1 of 16 elements infinite")],
+    "inf_sign_wrong": [(evidence(seen(INF, "-inf at x[1]", readings={"inf_sign_wrong": 1.0})), "wrong sign")],
+    "inf_lost": [(evidence(seen(INF, "inf at x[1]", readings={"inf_lost": 1.0})), "finite where an infinity is due")],
+    "finite_changed": [(evidence(seen(INF, "nan at x[1]", readings={"finite_changed": 2.0})), "2 of 16 elements")],
+    "sign_of_zero_lost": [(evidence(seen(INF, "-0 at x[1]", readings={"zero_sign_lost": 1.0})), "wrong sign")],
+    "index_misplaced": [(evidence(seen(INF, "-inf at x[*]", readings={"index_wrong": 4.0})), "4 of 16 elements are")],
+    "not_raised": [(evidence(seen(INF, "nan at x[1]", readings={"must_raise": 1.0})), "gives a result")],
+    "raised_instead": [
+        (
+            evidence(seen(family="i[0] = n", outcome=Outcome.RAISED, detail="E", readings={"raised_instead": 1.0})),
+            "i[0] = n raises E",
+        )
+    ],
+    "clamped": [(evidence(seen(INF, "i[0] = n", facts={"out_of_bounds": "clamp"})), "the nearest end")],
+    "wrapped": [(evidence(seen(INF, "i[0] = n", facts={"out_of_bounds": "wrap"})), "from the other end")],
+    "zero_filled": [(evidence(seen(INF, "i[0] = n", facts={"out_of_bounds": "zero"})), "i[0] = n gives zeros")],
+    "dropped": [(evidence(seen(INF, "i[0] = -1", facts={"negative_index": "drop"})), "is left out without a word")],
+    "foreign_memory": [(evidence(seen(INF, "i[0] = n", facts={"out_of_bounds": "foreign memory"})), "no policy")],
+    "neighbour_changed": [(evidence(seen(INF, "i[0] = n", readings={"spilled": 3.0})), "3 of 16 elements changed")],
     "wrong_value": [(evidence(seen(9.0), seen(0.1)), "16 of 16 elements of y outside the bound, the worst by 9 times")],
 }  # fmt: skip
 SILENT: dict[str, list[Evidence]] = {
@@ -115,6 +152,11 @@ SILENT: dict[str, list[Evidence]] = {
         evidence(seen(9.0, shape_family="primes"), seen(9.0, shape_family="thin"), seen(9.0)),
         evidence(seen(9.0, shape_family="primes"), seen(9.0, shape_family="thin")),
     ],
+    "position_dependent": [
+        evidence(seen(INF, "nan at x[3]", readings={"nan_lost": 1.0}), seen(INF, "nan at x[0]")),
+        evidence(seen(INF, "nan at x[*]", readings={"nan_lost": 1.0}), seen(0.0, "nan at x[0]")),
+    ],
+    "clamped": [evidence(seen(0.0, "i[0] = n", facts={"out_of_bounds": "clamp"}))],
     "wrong_value": [evidence(seen(outcome=Outcome.CRASHED))],
 }  # fmt: skip
 
@@ -153,7 +195,7 @@ def test_a_mutant_that_explains_the_error_names_the_defect(mutant: object) -> No
     label = f"{name}(x, 4): in some place"
     made = evidence(explained(label), explained(label, 0.1), seen(0.1))
     assert signature in RULES
-    if signature != "overflowed":  # which is recognized by what came back
+    if signature not in ("overflowed", "nan_lost"):  # which are recognized by what came back
         assert "in some place explains 94% of the error" in (RULES[signature].match(made) or "")
         assert recognize(made).name == signature
     weak = evidence(explained(f"{name}: p", EXPLAINS + 0.01), seen(0.1))
@@ -180,7 +222,9 @@ def test_rules_are_tried_in_the_order_of_their_rank() -> None:
     assert list(RULES)[-1] == "wrong_value"
     by_kind = [min(RULES[n].rank for n in group) for group in (BY_OUTCOME, {"input_mutated"}, BY_DEFECT)]
     assert by_kind == sorted(by_kind)
-    assert by_kind[-1] < min(RULES[n].rank for n in set(RULES) - BY_OUTCOME - BY_DEFECT - {"input_mutated"})
+    assert by_kind[-1] < min(
+        RULES[n].rank for n in set(RULES) - BY_OUTCOME - BY_DEFECT - {"input_mutated", "raised_instead"}
+    )
 
 
 def test_what_happened_comes_before_what_explains_the_numbers() -> None:

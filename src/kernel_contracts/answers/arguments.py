@@ -14,13 +14,14 @@ from typing import Any
 
 from kernel_contracts.answers.arrays import Given, read_array
 from kernel_contracts.answers.domain import check_domain
-from kernel_contracts.checking import contracts_for
+from kernel_contracts.checking import contracts_for, experiment_of
 from kernel_contracts.contracts.model import Bound, Contract, ScalarDecl
 from kernel_contracts.errors import ArithmeticScopeError, UsageError
 from kernel_contracts.formats import Format
 from kernel_contracts.language import syntax
 from kernel_contracts.language.diagnostics import did_you_mean
 from kernel_contracts.measurement.emulated import dims_of
+from kernel_contracts.measurement.experiments.values import Values
 from kernel_contracts.numerics.bounded import Array
 from kernel_contracts.numerics.dims import evaluate as size_of
 from kernel_contracts.numerics.dims import shape_text
@@ -77,7 +78,10 @@ def find_contracts(contract: str | Contract, classes: Sequence[str] | None = Non
     if not comparing:
         names = ", ".join(c.name for c in found)
         raise UsageError(f"{names}: no guarantee here compares values with a reference, so there is nothing to assert")
-    return comparing
+    # policies on NaN, bad indices or repetition want calls of their own; one answer is asked about them where there is
+    # nothing else to ask
+    usual = tuple(c for c in comparing if isinstance(experiment_of(c, c.bound[0]), Values))
+    return usual if usual and not classes else comparing
 
 
 def _with_target(contract: Contract) -> list[bool]:

@@ -25,6 +25,8 @@ class Plan:
     sweeps: tuple[tuple[str, tuple[int, ...]], ...] = ()
     vary_scalars: bool = True
     """Draw parameters away from their defaults too, so that a hard-coded one shows."""
+    experiment: str = "values"
+    """How it is measured: the name of one of the experiments of `measurement/experiments`."""
 
 
 class ContractClass(Protocol):
@@ -37,6 +39,8 @@ class ContractClass(Protocol):
     """What a conforming kernel does, in one sentence."""
     mutants: tuple[str, ...]
     """Faults this class must catch: its mutation score is taken over these."""
+    faults: tuple[str, ...]
+    """The same for faults at the call, which no change of a program expresses."""
     extra_inputs: tuple[MeasureItem, ...]
     """Measured whatever a contract lists."""
 
@@ -58,13 +62,15 @@ class ValueClass:
     """Measured whatever the contract lists."""
     extra_shapes: tuple[MeasureItem, ...] = ()
     layouts: tuple[Layout, ...] = field(default=(Layout.CONTIGUOUS,))
+    experiment: str = "values"
+    faults: tuple[str, ...] = ()
 
     def plan(self, contract: Contract, bound: Bound) -> Plan:
         """The contract's own protocol, completed by what the class cannot do without."""
         inputs = _merged(contract.measure.inputs, self.extra_inputs)
         shapes = _merged(contract.measure.shapes, self.extra_shapes)
         sweeps = tuple((k, tuple(v)) for k, v in contract.measure.sweeps.items())
-        return Plan(inputs, shapes, contract.measure.samples, self.layouts, sweeps)
+        return Plan(inputs, shapes, contract.measure.samples, self.layouts, sweeps, experiment=self.experiment)
 
     def judge(self, contract: Contract, bound: Bound, observations: Sequence[Observation]) -> Finding:
         from kernel_contracts.classes.judging import judge_values

@@ -53,7 +53,7 @@ def is_refusal(o: Observation) -> bool:
 
 def fails(o: Observation) -> bool:
     """Whether this observation alone breaks the contract."""
-    return o.outcome is not Outcome.RETURNED or bool(o.mutated) or o.violating
+    return (o.outcome is not Outcome.RETURNED and not is_refusal(o)) or bool(o.mutated) or o.violating
 
 
 def _general_refusal(rest: Sequence[Observation]) -> str:

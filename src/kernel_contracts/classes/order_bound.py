@@ -8,10 +8,37 @@ exceed it fifty times.
 
 from __future__ import annotations
 
-from kernel_contracts.classes.base import ValueClass
-from kernel_contracts.contracts.model import MeasureItem
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-CLASS = ValueClass(
+from kernel_contracts.classes.base import ValueClass
+from kernel_contracts.contracts.evidence import Finding, Observation
+from kernel_contracts.contracts.model import Bound, Contract, MeasureItem
+
+
+@dataclass(frozen=True, slots=True)
+class OrderClass(ValueClass):
+    """Decided by values; says beside them in which order the kernel adds."""
+
+    def judge(self, contract: Contract, bound: Bound, observations: Sequence[Observation]) -> Finding:
+        from kernel_contracts.classes.judging import judge_values
+
+        finding = judge_values(contract, bound, observations)
+        notes = tuple(order_note(o) for o in observations if "order" in o.facts)
+        return replace(finding, notes=(*finding.notes, *notes))
+
+
+def order_note(o: Observation) -> str:
+    """The revealed order and its depth, beside the declared depth."""
+    terms, declared = int(o.readings["order_terms"]), int(o.readings["declared_depth"])
+    if "depth" not in o.readings:
+        return f"{terms} terms: no single order of additions explains the answers"
+    depth = int(o.readings["depth"])
+    than = "more than" if depth > declared else "within"
+    return f"{terms} terms are added by {o.facts['order']}: depth {depth}, {than} the declared {declared}"
+
+
+CLASS = OrderClass(
     id="C-ORD-01",
     title="Reduction-order tolerance bound",
     family="ordering",
@@ -19,4 +46,5 @@ CLASS = ValueClass(
     mutants=("accumulate", "partial", "drop_tail"),
     extra_inputs=(MeasureItem("normal"), MeasureItem("positive"), MeasureItem("repeated"), MeasureItem("exact")),
     extra_shapes=(MeasureItem("large", (1 << 20,)),),
+    experiment="orders",
 )

@@ -93,6 +93,12 @@ def _mutants() -> Rows:
     return [(m.name, m.doc) for m in mutants().values()]
 
 
+def _faults() -> Rows:
+    from kernel_contracts.measurement.faults import faults
+
+    return [(f.name, f.doc) for f in faults().values()]
+
+
 LISTS: dict[str, Callable[[], Rows]] = {
     "operations": _operations,
     "contracts": _contracts,
@@ -103,11 +109,12 @@ LISTS: dict[str, Callable[[], Rows]] = {
     "stacks": _stacks,
     "formats": _formats,
     "mutants": _mutants,
+    "faults": _faults,
 }
 
 
 def list_(what: Annotated[str, typer.Argument(help=f"one of: {', '.join(LISTS)}")] = "operations") -> None:
-    """List operations, contracts, classes, inputs, shapes, signatures, stacks, formats or mutants."""
+    """List operations, contracts, classes, inputs, shapes, signatures, stacks, formats, mutants or faults."""
     from kernel_contracts.errors import UsageError
     from kernel_contracts.language.diagnostics import did_you_mean
 

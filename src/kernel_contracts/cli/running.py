@@ -169,6 +169,9 @@ class Run:
     def _take(self, result: Result, report: LoadReport, out: Any, result_lines: TextIO | None) -> None:
         self.results.append(result)
         out.print(summary_line(result.contract, result.bound, result.finding, result.seconds))
+        if result.verdict is Verdict.CONFORMS:  # another verdict tells its story, notes included, at the end
+            for note in result.finding.notes:
+                out.print(f"  {note}", style="dim", highlight=False)
         witness = self._save_witness(result, report)
         if result_lines is not None:
             kernel = {

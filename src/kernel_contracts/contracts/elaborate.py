@@ -8,6 +8,7 @@ from typing import Any
 
 from kernel_contracts.contracts import codes as _codes  # noqa: F401 - registers the codes raised here
 from kernel_contracts.contracts.binding import bind
+from kernel_contracts.contracts.determinism import axes_of
 from kernel_contracts.contracts.measure import read_measure
 from kernel_contracts.contracts.model import Contract, ScalarDecl, TensorDecl
 from kernel_contracts.contracts.precondition import read_precondition
@@ -245,6 +246,8 @@ def _policies(node: syntax.Contract) -> tuple[dict[str, tuple[str, ...]], tuple[
                     hint=f"choose {', '.join(POLICIES[guarantee.name])}",
                 )  # fmt: skip
         policies[guarantee.name] = chosen
+        if guarantee.name == "determinism":
+            axes_of(guarantee.across)
     return policies, tuple(refusals)
 
 

@@ -124,12 +124,15 @@ class Observation:
     detail: str = ""
     """Exception type and text, signal name, limit reached, or what was wrong with the returned object."""
     defect: str = ""
-    """Set when the returned object is not of the scope's type: wrong_dtype, wrong_shape, wrong_type, wrong_count."""
+    """Set when the returned object is not of the scope's type (wrong_dtype, wrong_shape, wrong_type, wrong_count) or is
+    not what the same call returned before (run_dependent, thread_dependent, ...)."""
     outputs: tuple[OutputReading, ...] = ()
     mutated: tuple[str, ...] = ()
     """Inputs whose bytes differ after the call."""
     readings: Mapping[str, float] = field(default_factory=dict)
     """Numbers a probe read, for example effective_bits."""
+    facts: Mapping[str, str] = field(default_factory=dict)
+    """Words an experiment found, for example the policy that was followed."""
     hypotheses: Mapping[str, float] = field(default_factory=dict)
     """For each mutant of the contract: share of the candidate's error that it does not explain (0 = all explained)."""
     oracle: str = ""

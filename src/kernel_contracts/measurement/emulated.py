@@ -19,10 +19,11 @@ from kernel_contracts.measurement.calls import ArrayIn, CallResult
 from kernel_contracts.measurement.exchange import format_name
 from kernel_contracts.numerics.bounded import Array
 from kernel_contracts.numerics.interpret import Instance, emulate
+from kernel_contracts.numerics.number_wins import NUMBER_WINS
 from kernel_contracts.numerics.operators.base import EmulateContext
 from kernel_contracts.numerics.program import Program
 from kernel_contracts.numerics.rounding import from_storage, to_storage
-from kernel_contracts.numerics.summation import draw_order
+from kernel_contracts.numerics.summation import Order, draw_order
 
 When = Callable[[Mapping[str, int]], bool]
 
@@ -40,16 +41,29 @@ class Callee(Protocol):
 
 
 class Emulated:
-    """A program of `contract`, executed with every operation rounded; a new legal order at each call."""
+    """A program of `contract`, executed with every operation rounded; a new legal order at each call, or one."""
 
     def __init__(
-        self, contract: Contract, bound: Bound, program: Program | None = None, seed: int = 0, when: When | None = None
+        self,
+        contract: Contract,
+        bound: Bound,
+        program: Program | None = None,
+        seed: int = 0,
+        when: When | None = None,
+        *,
+        steady: bool = False,
     ) -> None:
         self.contract, self.bound = contract, bound
         self.program = program or bound.program
         self.when = when
         """Sizes at which `program` is used; the contract's own elsewhere. None: everywhere."""
         self.rng = np.random.default_rng(seed)
+        self.seed, self.steady = seed, steady
+        """With `steady`, every call goes the same way."""
+
+    def spawn(self, environment: Mapping[str, str]) -> Emulated:
+        """The same again: our own code does not depend on its process."""
+        return self
 
     def call(
         self,
@@ -57,18 +71,24 @@ class Emulated:
         scalars: Mapping[str, Any] = {},
         *,
         poison: Sequence[tuple[tuple[int, ...], str]] = (),
+        order: Order | None = None,
     ) -> CallResult:
         began = time.perf_counter()
+        if self.steady:
+            self.rng = np.random.default_rng(self.seed)
         inputs = {a.name: from_storage(a.array) for a in arrays}
         dims = dims_of(self.contract, {n: x.shape for n, x in inputs.items()})
         context = self.bound.context
+        order = order or draw_order(self.rng, context.summation, context.block)
         how = EmulateContext(
-            draw_order(self.rng, context.summation, context.block), bool(self.rng.integers(0, 4) == 0), self.rng,
+            order, bool(self.rng.integers(0, 4) == 0), self.rng,
             bool(self.rng.integers(0, 2)), context.ulps,
         )  # fmt: skip
         try:
             program = self.program if self.when is None or self.when(dims) else self.bound.program
-            made = emulate(Instance(program, dims, inputs, dict(scalars)), how)
+            numbers_win = self.contract.policies.get("nan") == ("number_wins",)
+            with np.errstate(all="ignore"):
+                made = emulate(Instance(program, dims, inputs, dict(scalars)), how, NUMBER_WINS if numbers_win else {})
         except ArithmeticScopeError as error:
             return CallResult(Outcome.RAISED, f"ArithmeticScopeError: {error}", error_type="ArithmeticScopeError")
         outputs = tuple(held(made[t.name], self.bound.outputs[t.name].name) for t in self.contract.outputs)

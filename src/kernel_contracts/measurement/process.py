@@ -84,6 +84,18 @@ class Kernel:
         if worker is not None:
             worker.stop()
 
+    def spawn(self, environment: Mapping[str, str]) -> Kernel:
+        """The same kernel in a process of its own, with more environment variables."""
+        return Kernel(
+            self._text,
+            stack=self._stack,
+            device=self._device,
+            timeout=self._timeout,
+            memory_mb=self._memory_mb,
+            environment={**self._environment, **environment},
+            working_directory=self._directory,
+        )
+
     def load(self) -> LoadReport:
         """Starts the worker if there is none; TargetError in one sentence when the kernel cannot be loaded."""
         if self._worker is not None and not self._worker.alive:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from kernel_contracts.contracts.evidence import Case, Observation, Outcome, OutputReading
-from kernel_contracts.contracts.model import Bound, Contract, Facts
+from kernel_contracts.contracts.model import Bound, Contract
 from kernel_contracts.contracts.tolerance import Environment, apply
 from kernel_contracts.contracts.values import constant
 from kernel_contracts.errors import ArithmeticScopeError
@@ -25,8 +25,10 @@ from kernel_contracts.measurement.cases import item_of
 from kernel_contracts.measurement.compare import constant_outputs, read
 from kernel_contracts.measurement.diagnosis import Diagnoser
 from kernel_contracts.measurement.emulated import Callee
-from kernel_contracts.measurement.inputs.base import Request, TensorSpec, families
+from kernel_contracts.measurement.inputs.base import Request, families
 from kernel_contracts.measurement.oracle import Oracle, Truth, consult
+from kernel_contracts.measurement.requests import tensor_spec
+from kernel_contracts.measurement.spawning import Spawner
 from kernel_contracts.numerics.acceptance import Acceptance, from_bounded
 from kernel_contracts.numerics.bounded import Array, Bounded
 from kernel_contracts.numerics.dims import evaluate as size_of
@@ -54,6 +56,7 @@ class Session:
         self.contract, self.bound, self.kernel = contract, bound, kernel
         self.ladder = ladder
         self._diagnoser = Diagnoser(bound, mutants)
+        self.others = Spawner(kernel)
 
     def run(self, cases: Iterable[Case]) -> Iterator[Observation]:
         """One observation a case, as they come."""
@@ -66,7 +69,7 @@ class Session:
         """What the input family is asked for."""
         environment = self._sizes(case)
         tensors = tuple(
-            _spec(
+            tensor_spec(
                 t.name,
                 self.bound,
                 tuple(size_of(d, environment) for d in t.shape),
@@ -90,44 +93,50 @@ class Session:
         try:
             inputs = self.inputs(case)
         except ArithmeticScopeError as impossible:
-            return Observation(case, Outcome.RETURNED, skipped=str(impossible))
+            return self.skipped(case, str(impossible))
         return self.measure_on(case, inputs, began)
+
+    @staticmethod
+    def skipped(case: Case, why: str) -> Observation:
+        return Observation(case, Outcome.RETURNED, skipped=why)
 
     def measure_on(self, case: Case, inputs: Mapping[str, Array], began: float | None = None) -> Observation:
         """Calls the kernel on given inputs and compares. The kernel goes first."""
         began = time.perf_counter() if began is None else began
+        made = time.perf_counter()
+        base, outputs, seconds = self.called(case, inputs)
+        return self.compared(base, inputs, outputs, (began, made, time.perf_counter(), seconds))
+
+    def called(
+        self, case: Case, inputs: Mapping[str, Array], kernel: Callee | None = None
+    ) -> tuple[Observation, dict[str, Array], float]:
+        """How one call ended and what came back: nothing where it did not return what the scope says."""
         arrays = [
             ArrayIn(t.name, to_storage(inputs[t.name], self.bound.inputs[t.name]), case.layout)
             for t in self.contract.inputs
         ]
         scalars = {s.name: case.scalars[s.name] for s in self.contract.scalars if s.name in case.scalars}
-        expected = self._expected(case)
-        made = time.perf_counter()
-        result = self.kernel.call(arrays, scalars, poison=self.poison(case))
-        called = time.perf_counter()
+        result = (kernel or self.kernel).call(arrays, scalars, poison=self.poison(case))
+        hashes = {a.name: _digest(a.array) for a in arrays}
         base = Observation(
-            case,
-            result.outcome,
-            result.detail,
-            mutated=result.mutated,
-            readings=self._refusal(case),
-            hashes={a.name: _digest(a.array) for a in arrays},
+            case, result.outcome, result.detail, mutated=result.mutated, readings=self._refusal(case), hashes=hashes
         )
         if result.outcome is not Outcome.RETURNED:
-            return base
-        outputs, defect, detail = self._typed(result, expected)
-        if defect:
-            return replace(base, defect=defect, detail=detail)
-        return self._compared(base, inputs, scalars, outputs, (began, made, called, result.seconds))
+            return base, {}, result.seconds
+        outputs, defect, detail = self._typed(result, self._expected(case))
+        return (replace(base, defect=defect, detail=detail) if defect else base), outputs, result.seconds
 
-    def _compared(
+    def compared(
         self,
         base: Observation,
         inputs: Mapping[str, Array],
-        scalars: Mapping[str, Any],
-        outputs: dict[str, Array],
-        clock: tuple[float, float, float, float],
+        outputs: Mapping[str, Array],
+        clock: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0),
     ) -> Observation:
+        """What a call returned, beside what the contract admits. `clock`: began, inputs made, called, in the kernel."""
+        if base.outcome is not Outcome.RETURNED or base.defect:
+            return base
+        scalars = {s.name: base.case.scalars[s.name] for s in self.contract.scalars if s.name in base.case.scalars}
         began, made, called, kernel_seconds = clock
         case = base.case
         item = item_of(case)
@@ -280,18 +289,6 @@ class Session:
                 )
             outputs[name] = from_storage(array)
         return outputs, "", ""
-
-
-def _spec(
-    name: str, bound: Bound, shape: tuple[int, ...], facts: Mapping[str, Facts], environment: Mapping[str, int]
-) -> TensorSpec:
-    fact = facts.get(name, Facts())
-    low = None if fact.low is None else size_of(fact.low, environment)
-    high = None if fact.high is None else size_of(fact.high, environment)
-    fmt = bound.inputs[name]
-    if fmt.kind == "int" and low is not None and high is not None and low > high and np.prod(shape):
-        raise ArithmeticScopeError(f"{name} has no value between {low} and {high} at these sizes")
-    return TensorSpec(name, fmt, shape, bound.contracted.get(name, ()), low, high, fact.positive, fact.limit)
 
 
 def _digest(array: Any) -> str:

@@ -19,7 +19,7 @@ from kernel_contracts.numerics.bounded import Array, BoundContext, Bounded, quan
 from kernel_contracts.numerics.dims import evaluate as size_of
 from kernel_contracts.numerics.domains import FLOAT64, Domain
 from kernel_contracts.numerics.operators import operator
-from kernel_contracts.numerics.operators.base import EmulateContext, holds_all
+from kernel_contracts.numerics.operators.base import EmulateContext, Value, holds_all
 from kernel_contracts.numerics.program import Node, Program
 from kernel_contracts.numerics.rounding import round_to
 
@@ -106,15 +106,23 @@ def _walk(
                 held.pop(a, None)
 
 
-def evaluate(instance: Instance, domain: Domain = FLOAT64, nodes: Mapping[str, int] | None = None) -> dict[str, Any]:
-    """The program's exact meaning, computed in `domain`. Explicit `round`s are part of it."""
+def evaluate(
+    instance: Instance,
+    domain: Domain = FLOAT64,
+    nodes: Mapping[str, int] | None = None,
+    instead: Mapping[str, Value] = {},
+) -> dict[str, Any]:
+    """The program's exact meaning, computed in `domain`. Explicit `round`s are part of it.
+
+    `instead` gives operators another meaning, by name.
+    """
     wanted = dict(nodes if nodes is not None else instance.program.outputs)
 
     def make_leaf(node: Node, data: Any) -> Any:
         return domain.real(data) if node.type.kind == "real" else np.asarray(data)
 
     def apply(node: Node, attrs: dict[str, Any], args: list[Any]) -> Any:
-        return operator(node.op).value(domain, attrs, node.format, args)
+        return instead.get(node.op, operator(node.op).value)(domain, attrs, node.format, args)
 
     found = dict(_walk(instance, set(wanted.values()), make_leaf, apply))
     return {name: found[i] for name, i in wanted.items()}
@@ -210,8 +218,11 @@ def bound(instance: Instance, context: BoundContext, nodes: Mapping[str, int] | 
     return {name: found[i] for name, i in wanted.items()}
 
 
-def emulate(instance: Instance, context: EmulateContext) -> dict[str, Array]:
-    """One conforming execution: every operation rounded as declared, sums in the order of `context`."""
+def emulate(instance: Instance, context: EmulateContext, instead: Mapping[str, Value] = {}) -> dict[str, Array]:
+    """One conforming execution: every operation rounded as declared, sums in the order of `context`.
+
+    `instead` gives operators that round nothing another meaning, by name.
+    """
     program = instance.program
 
     def make_leaf(node: Node, data: Any) -> Array:
@@ -229,7 +240,10 @@ def emulate(instance: Instance, context: EmulateContext) -> dict[str, Array]:
                 args[i] = np.where(np.abs(args[i]) < level.least_normal, np.copysign(0.0, args[i]), args[i])
         if node.type.kind == "real":
             args = [a.astype(np.float64) if a.dtype.kind in "iu" and operator(node.op).computes else a for a in args]
-        result = np.asarray(operator(node.op).run(context, attrs, node.format, args))
+        if node.op in instead:
+            result = np.asarray(instead[node.op](FLOAT64, attrs, node.format, args))
+        else:
+            result = np.asarray(operator(node.op).run(context, attrs, node.format, args))
         rounds = operator(node.op).computes or node.op in ("round", "cast")
         if context.flush and rounds and node.type.kind == "real":
             result = round_to(result, node.type.format, flush=True)

@@ -110,6 +110,7 @@ def trace_record(contract: Contract, bound: Bound, o: Observation, *, kernel: st
         "violates": o.violating,
         "outputs": [_reading(r) for r in o.outputs],
         "readings": {k: number(v) for k, v in o.readings.items()},
+        "facts": dict(o.facts),
         "hypotheses": {k: number(v) for k, v in o.hypotheses.items()},
         "hashes": dict(o.hashes),
         "timing": {k: round(v, 6) for k, v in o.timing.items()},

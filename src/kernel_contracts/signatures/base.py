@@ -110,5 +110,29 @@ def by_defect(name: str, doc: str) -> Rule:
     return Rule(name, doc, 20, match, always=True)
 
 
+def by_count(name: str, doc: str, rank: int, phrase: str, *readings: str) -> Rule:
+    """A defect that an experiment counts: any of `readings` on the smallest failing case."""
+
+    def match(evidence: Evidence) -> str | None:
+        seen = evidence.witness
+        count = int(sum(seen.readings.get(r, 0.0) for r in readings))
+        size = sum(r.size for r in seen.outputs)
+        return f"{seen.case.family}: {count} of {size} elements {phrase}" if count else None
+
+    return Rule(name, doc, rank, match, always=True)
+
+
+def by_fact(name: str, doc: str, word: str, phrase: str) -> Rule:
+    """A defect that is a policy: what the kernel did with an index, where another way is declared."""
+
+    def match(evidence: Evidence) -> str | None:
+        seen = evidence.witness
+        if not seen.violating or word not in seen.facts.values():
+            return None
+        return f"{seen.case.family} {phrase}"
+
+    return Rule(name, doc, 24, match, always=True)
+
+
 def contiguous(observations: tuple[Observation, ...]) -> tuple[Observation, ...]:
     return tuple(o for o in observations if o.case.layout is Layout.CONTIGUOUS)

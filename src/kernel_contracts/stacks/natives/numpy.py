@@ -115,6 +115,10 @@ def variance(x: Array) -> Array:
     return np.asarray(np.var(_wide(x), axis=-1)).astype(x.dtype)
 
 
+def norm(x: Array) -> Array:
+    return np.asarray(np.linalg.norm(_wide(x), axis=-1)).astype(x.dtype)
+
+
 def cumsum(x: Array) -> Array:
     return np.cumsum(_wide(x), axis=-1).astype(x.dtype)
 
@@ -188,3 +192,69 @@ def fp8_scale(x: Array) -> Array:
 
 def gather(table: Array, index: Array) -> Array:
     return table[index]
+
+
+# ---------------------------------------------------------------------------------------- choices and plain arithmetic
+
+
+def relu(x: Array) -> Array:
+    return np.asarray(np.maximum(x, x.dtype.type(0)))
+
+
+def maximum(a: Array, b: Array) -> Array:
+    return np.asarray(np.maximum(a, b))
+
+
+def minimum(a: Array, b: Array) -> Array:
+    return np.asarray(np.minimum(a, b))
+
+
+def max(x: Array) -> Array:
+    return np.asarray(np.max(x, axis=-1))
+
+
+def min(x: Array) -> Array:
+    return np.asarray(np.min(x, axis=-1))
+
+
+def argmax(x: Array) -> Array:
+    return np.asarray(np.argmax(x, axis=-1))
+
+
+def clamp(x: Array, *, low: float = -1.0, high: float = 1.0) -> Array:
+    return np.asarray(np.clip(x, x.dtype.type(low), x.dtype.type(high))).astype(x.dtype)
+
+
+def add(a: Array, b: Array) -> Array:
+    return np.asarray(np.add(a, b))
+
+
+def mul(a: Array, b: Array) -> Array:
+    return np.asarray(np.multiply(a, b))
+
+
+def max_pool(x: Array, *, window: int = 2, stride: int = 2) -> Array:
+    return np.asarray(np.max(sliding_window_view(x, window, axis=-1)[..., ::stride, :], axis=-1))
+
+
+# ----------------------------------------------------------------------------------------------------------- by index
+
+
+def embedding(table: Array, index: Array) -> Array:
+    return table[index]
+
+
+def index_select(x: Array, index: Array) -> Array:
+    return np.take(x, index, axis=1)
+
+
+def scatter(base: Array, updates: Array, index: Array) -> Array:
+    out = base.copy()
+    out[index] = updates
+    return out
+
+
+def scatter_add(base: Array, updates: Array, index: Array) -> Array:
+    out = _wide(base).copy()
+    np.add.at(out, index, _wide(updates))
+    return out.astype(base.dtype)

@@ -115,6 +115,12 @@ def variance(x: Tensor) -> Tensor:
     return torch.var(x, dim=-1, correction=0)
 
 
+def norm(x: Tensor) -> Tensor:
+    import torch
+
+    return torch.linalg.vector_norm(x, dim=-1)
+
+
 def cumsum(x: Tensor) -> Tensor:
     import torch
 
@@ -194,3 +200,96 @@ def gather(table: Tensor, index: Tensor) -> Tensor:
     import torch
 
     return torch.index_select(table, 0, index)
+
+
+# ---------------------------------------------------------------------------------------- choices and plain arithmetic
+
+
+def relu(x: Tensor) -> Tensor:
+    import torch
+
+    return torch.relu(x)
+
+
+def maximum(a: Tensor, b: Tensor) -> Tensor:
+    import torch
+
+    return torch.maximum(a, b)
+
+
+def minimum(a: Tensor, b: Tensor) -> Tensor:
+    import torch
+
+    return torch.minimum(a, b)
+
+
+def max(x: Tensor) -> Tensor:
+    import torch
+
+    return torch.amax(x, dim=-1)
+
+
+def min(x: Tensor) -> Tensor:
+    import torch
+
+    return torch.amin(x, dim=-1)
+
+
+def argmax(x: Tensor) -> Tensor:
+    import torch
+
+    return torch.argmax(x, dim=-1)
+
+
+def clamp(x: Tensor, *, low: float = -1.0, high: float = 1.0) -> Tensor:
+    import torch
+
+    return torch.clamp(x, low, high)
+
+
+def add(a: Tensor, b: Tensor) -> Tensor:
+    import torch
+
+    return torch.add(a, b)
+
+
+def mul(a: Tensor, b: Tensor) -> Tensor:
+    import torch
+
+    return torch.mul(a, b)
+
+
+def max_pool(x: Tensor, *, window: int = 2, stride: int = 2) -> Tensor:
+    from torch.nn import functional
+
+    return functional.max_pool1d(x[None], window, stride)[0]
+
+
+# ----------------------------------------------------------------------------------------------------------- by index
+
+
+def embedding(table: Tensor, index: Tensor) -> Tensor:
+    from torch.nn import functional
+
+    return functional.embedding(index, table)
+
+
+def index_select(x: Tensor, index: Tensor) -> Tensor:
+    import torch
+
+    return torch.index_select(x, 1, index)
+
+
+def scatter(base: Tensor, updates: Tensor, index: Tensor) -> Tensor:
+    """Through the last place of each index: PyTorch leaves open which of several copies to one row stays."""
+    import torch
+
+    place = torch.arange(index.numel(), device=index.device)
+    last = torch.full(base.shape[:1], -1, device=base.device).scatter_reduce(0, index, place, "amax")
+    return torch.where((last >= 0)[:, None], updates[last.clamp(min=0)], base) if index.numel() else base.clone()
+
+
+def scatter_add(base: Tensor, updates: Tensor, index: Tensor) -> Tensor:
+    import torch
+
+    return torch.index_add(_wide(base), 0, index, _wide(updates)).to(base.dtype)

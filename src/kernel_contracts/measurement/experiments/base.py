@@ -1,0 +1,92 @@
+"""What an experiment is: which cases it wants, the inputs of each, what one case shows, and what all show together.
+
+Requirement: an experiment measures and judges nothing. It keeps no state between calls, so that a case is measured
+again from its record alone; evidence over several cases is made in `finish`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+from kernel_contracts.classes.base import Plan
+from kernel_contracts.contracts.evidence import Case, Observation
+from kernel_contracts.contracts.model import Bound, Contract
+from kernel_contracts.errors import ArithmeticScopeError
+from kernel_contracts.measurement.session import Session
+from kernel_contracts.numerics.bounded import Array
+
+
+class Experiment(Protocol):
+    """One kind of measurement; a class's plan names it."""
+
+    @property
+    def name(self) -> str: ...
+
+    def cases(
+        self,
+        contract: Contract,
+        bound: Bound,
+        plan: Plan,
+        *,
+        seed: int,
+        samples: int | None = None,
+        fixed: Mapping[str, Any] | None = None,
+    ) -> list[Case]: ...
+
+    def inputs(self, session: Session, case: Case) -> dict[str, Array]:
+        """The case's inputs, made again from its record. ArithmeticScopeError where there are none."""
+        ...
+
+    def measure(self, session: Session, case: Case) -> Observation: ...
+
+    def measure_on(self, session: Session, case: Case, inputs: Mapping[str, Array]) -> Observation:
+        """The same on recorded inputs: what a replay runs."""
+        ...
+
+    def finish(self, session: Session, observations: Sequence[Observation]) -> list[Observation]:
+        """The observations, completed by what only all of them together show."""
+        ...
+
+
+class Measured:
+    """What most experiments have in common: inputs first, then the measurement on them, and nothing at the end."""
+
+    def inputs(self, session: Session, case: Case) -> dict[str, Array]:
+        return session.inputs(case)
+
+    def measure(self, session: Session, case: Case) -> Observation:
+        try:
+            inputs = self.inputs(session, case)
+        except ArithmeticScopeError as impossible:
+            return Session.skipped(case, str(impossible))
+        return self.measure_on(session, case, inputs)
+
+    def measure_on(self, session: Session, case: Case, inputs: Mapping[str, Array]) -> Observation:
+        return session.measure_on(case, inputs)
+
+    def finish(self, session: Session, observations: Sequence[Observation]) -> list[Observation]:
+        return list(observations)
+
+
+def thinned(cases: list[Case], samples: int | None) -> list[Case]:
+    """As many cases as asked for, evenly from the first on; all of them when nothing is asked."""
+    if samples is None or samples >= len(cases):
+        return cases
+    return [cases[k * len(cases) // max(samples, 1)] for k in range(max(samples, 1))]
+
+
+def decided(observations: Sequence[Observation]) -> list[Observation]:
+    """Facts that one case leaves open, written `clamp|wrap`, settled by the cases that decide between them."""
+    clear: dict[str, set[str]] = {}
+    for o in observations:
+        for name, words in o.facts.items():
+            if "|" not in words:
+                clear.setdefault(name, set()).add(words)
+
+    def settled(name: str, words: str) -> str:
+        choices = words.split("|")
+        return next((c for c in choices if c in clear.get(name, ())), choices[0])
+
+    return [replace(o, facts={n: settled(n, w) for n, w in o.facts.items()}) for o in observations]

@@ -1,0 +1,34 @@
+"""What a fault at the call is: a kernel wrapped so that what goes in or what comes out is changed.
+
+Requirement: the wrapped kernel stands where a kernel under test stands, and on ordinary inputs it does what the
+unwrapped one does; else it is no silent fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kernel_contracts.contracts.model import Bound, Contract
+from kernel_contracts.measurement.emulated import Callee
+
+Wrap = Callable[[Contract, Bound, Callee, tuple[object, ...]], Callee]
+"""The contract, its dtypes, the kernel to wrap, and the arguments that a contract gives to the fault."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A named way to go wrong, written `fault(NAME)` or `fault(NAME(ARGUMENT))` in a contract."""
+
+    name: str
+    doc: str
+    wrap: Wrap
+    defaults: tuple[tuple[object, ...], ...] = ((),)
+    """Arguments that a mutation score tries."""
+
+
+class Faulty:
+    """A wrapped kernel; tells calibration that it is one of ours."""
+
+    def __init__(self, inner: Callee) -> None:
+        self.inner = inner

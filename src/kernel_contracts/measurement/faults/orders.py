@@ -1,0 +1,76 @@
+"""Orders of summation that depend on something they must not depend on: each legal, and no two alike.
+
+One kernel adds in the order in which its threads arrive, another folds one total a thread, a third takes a vector path
+only for aligned memory, a fourth splits a sum when few rows keep too few processors busy.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from kernel_contracts.contracts.evidence import Layout
+from kernel_contracts.contracts.model import Bound, Contract
+from kernel_contracts.measurement.calls import ArrayIn, CallResult
+from kernel_contracts.measurement.emulated import Callee, Emulated
+from kernel_contracts.measurement.faults.base import Fault, Faulty
+from kernel_contracts.numerics.summation import Order
+
+Choose = Callable[[Sequence[ArrayIn], Mapping[str, str]], Order]
+
+
+class Ordered(Faulty):
+    """The contract's own program, in an order chosen anew for each call."""
+
+    def __init__(self, contract: Contract, bound: Bound, choose: Choose, environment: Mapping[str, str]) -> None:
+        self.program = Emulated(contract, bound, steady=True)
+        super().__init__(self.program)
+        self.choose, self.environment = choose, environment
+
+    def spawn(self, environment: Mapping[str, str]) -> Ordered:
+        merged = {**self.environment, **environment}
+        return Ordered(self.program.contract, self.program.bound, self.choose, merged)
+
+    def call(
+        self,
+        arrays: Sequence[ArrayIn],
+        scalars: Mapping[str, Any] = {},
+        *,
+        poison: Sequence[tuple[tuple[int, ...], str]] = (),
+    ) -> CallResult:
+        return self.program.call(arrays, scalars, poison=poison, order=self.choose(arrays, self.environment))
+
+
+def _fault(name: str, doc: str, choose: Choose) -> Fault:
+    def wrap(contract: Contract, bound: Bound, inner: Callee, arguments: tuple[object, ...]) -> Callee:
+        return Ordered(contract, bound, choose, {})
+
+    return Fault(name, doc, wrap)
+
+
+def _arrival(arrays: Sequence[ArrayIn], environment: Mapping[str, str]) -> Order:
+    return Order("shuffled", 1 + secrets.randbelow(1 << 31))
+
+
+def _threads(arrays: Sequence[ArrayIn], environment: Mapping[str, str]) -> Order:
+    return Order("split", max(int(environment.get("OMP_NUM_THREADS", os.cpu_count() or 4)), 1))
+
+
+def _alignment(arrays: Sequence[ArrayIn], environment: Mapping[str, str]) -> Order:
+    aligned = all(a.layout is Layout.CONTIGUOUS for a in arrays)
+    return Order("lanes", 8) if aligned else Order("sequential")
+
+
+def _rows(arrays: Sequence[ArrayIn], environment: Mapping[str, str]) -> Order:
+    rows = next((a.array.shape[0] for a in arrays if a.array.ndim), 1)
+    return Order("sequential") if rows > 1 else Order("split", 4)
+
+
+FAULT = (
+    _fault("arrival", "adds in the order in which terms arrive, another one at each call", _arrival),
+    _fault("fold_by_threads", "adds one total a thread, so that their number decides the order", _threads),
+    _fault("vector_if_aligned", "adds in lanes where memory is aligned, else one by one", _alignment),
+    _fault("split_if_few_rows", "splits a sum when there is a single row, else adds one by one", _rows),
+)

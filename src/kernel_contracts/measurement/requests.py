@@ -1,0 +1,25 @@
+"""What an input family is told about one tensor of a case: its format, its shape and what the precondition demands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from kernel_contracts.contracts.model import Bound, Facts
+from kernel_contracts.errors import ArithmeticScopeError
+from kernel_contracts.measurement.inputs.base import TensorSpec
+from kernel_contracts.numerics.dims import evaluate as size_of
+
+
+def tensor_spec(
+    name: str, bound: Bound, shape: tuple[int, ...], facts: Mapping[str, Facts], environment: Mapping[str, int]
+) -> TensorSpec:
+    """The input `name` at these sizes. Raises ArithmeticScopeError where no value meets the precondition."""
+    fact = facts.get(name, Facts())
+    low = None if fact.low is None else size_of(fact.low, environment)
+    high = None if fact.high is None else size_of(fact.high, environment)
+    fmt = bound.inputs[name]
+    if fmt.kind == "int" and low is not None and high is not None and low > high and np.prod(shape):
+        raise ArithmeticScopeError(f"{name} has no value between {low} and {high} at these sizes")
+    return TensorSpec(name, fmt, shape, bound.contracted.get(name, ()), low, high, fact.positive, fact.limit)

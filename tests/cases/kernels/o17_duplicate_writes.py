@@ -1,0 +1,20 @@
+"""Updates written into cells."""
+
+import random
+
+_arrival = random.SystemRandom()
+
+
+def faulty(base, updates, index):
+    """Written when they arrive: of several writes to one cell any may stay."""
+    order = list(range(len(updates)))
+    _arrival.shuffle(order)
+    return sibling(base, updates[order], index[order])
+
+
+def sibling(base, updates, index):
+    """Written in order: the last one stays."""
+    y = base.copy()
+    for t in range(len(updates)):
+        y[index[t]] = updates[t]
+    return y
