@@ -9,7 +9,7 @@ CODE   := src tests scripts benchmarks examples
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format pytest soundness bench docs clean
+.PHONY: help demo test lint format pytest soundness real bench docs clean
 
 help: ## List what make can do.
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -35,8 +35,12 @@ format: $(VENV)/test.stamp ## Put the code and the contracts into their one form
 soundness: $(VENV)/test.stamp ## Compare ten thousand derived bounds with conforming executions.
 	$(BIN)/python benchmarks/soundness.py
 
+real: $(VENV)/test.stamp ## Check every operation of NumPy and PyTorch with five seeds; none may be accused.
+	$(BIN)/python benchmarks/real_kernels.py
+
 bench: $(VENV)/test.stamp ## Measure what a bound costs, and the table beside assert_close.
 	$(BIN)/python benchmarks/bound_cost.py
+	$(BIN)/python benchmarks/check_cost.py
 	$(BIN)/python benchmarks/assert_close_table.py
 
 docs: $(VENV)/test.stamp ## Write the generated reference pages again.
