@@ -1,4 +1,4 @@
-"""The class listings and case studies of the paper as contract files: each separates, and NumPy's own kernels conform."""
+"""The paper's class listings and case studies as contract files: each separates, and NumPy's own kernels conform."""
 
 from __future__ import annotations
 
