@@ -2,6 +2,10 @@
 
 import numpy as np
 
+from kernel_contracts.casebook.base import FaultCase
+
+CASE = FaultCase("O05", __file__, "C-PRC-02", ("fp32",), ("overflowed", "rescaling_skipped"), "attention", samples=8)
+
 TILE = 16
 
 

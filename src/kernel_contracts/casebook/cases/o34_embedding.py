@@ -2,6 +2,10 @@
 
 import numpy as np
 
+from kernel_contracts.casebook.base import FaultCase
+
+CASE = FaultCase("O34", __file__, "C-EXC-02", ("fp32", "bf16"), ("zero_filled",), "embedding")
+
 
 def faulty(table, index):
     """A bounds check that masks instead of complaining: rows of zeros."""

@@ -4,6 +4,10 @@ import random
 
 import numpy as np
 
+from kernel_contracts.casebook.base import FaultCase
+
+CASE = FaultCase("O16", __file__, "C-ORD-02", ("fp32",), ("run_dependent",), "scatter_add", samples=3, alone=True)
+
 _arrival = random.SystemRandom()
 
 

@@ -2,6 +2,10 @@
 
 import numpy as np
 
+from kernel_contracts.casebook.base import FaultCase
+
+CASE = FaultCase("O22", __file__, "C-CMP-01", ("bf16",), ("intermediate_narrowed",), "rmsnorm_offset")
+
 
 def _normalized(x, eps):
     wide = x.astype(np.float32)

@@ -2,6 +2,10 @@
 
 import numpy as np
 
+from kernel_contracts.casebook.base import FaultCase
+
+CASE = FaultCase("O30", __file__, "C-CMP-03", ("fp32", "fp16"), ("offset_narrowed",), "gather", limit=1 << 30)
+
 
 def _rows(table, index, width):
     stride = table.shape[1]

@@ -2,6 +2,10 @@
 
 import numpy as np
 
+from kernel_contracts.casebook.base import FaultCase
+
+CASE = FaultCase("O35", __file__, "C-EXC-01", ("fp32",), ("index_misplaced",), contract="max_pool_index.kc")
+
 
 def _search(x, index, best):
     for k in (0, 1):

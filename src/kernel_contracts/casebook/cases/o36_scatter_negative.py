@@ -2,6 +2,10 @@
 
 import numpy as np
 
+from kernel_contracts.casebook.base import FaultCase
+
+CASE = FaultCase("O36", __file__, "C-EXC-02", ("fp32",), ("wrapped",), contract="scatter_add_drop.kc")
+
 
 def _add(base, updates, index, inside):
     out = base.astype(np.float64)

@@ -2,6 +2,10 @@
 
 import numpy as np
 
+from kernel_contracts.casebook.base import FaultCase
+
+CASE = FaultCase("O23", __file__, "C-CMP-01", ("fp32",), ("broadcast_misaligned",), "normalized_scale")
+
 
 def _normalized(x, eps):
     d = x - x.mean(axis=-1, keepdims=True)

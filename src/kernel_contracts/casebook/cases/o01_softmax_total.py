@@ -2,6 +2,10 @@
 
 import numpy as np
 
+from kernel_contracts.casebook.base import FaultCase
+
+CASE = FaultCase("O01", __file__, "C-PRC-01", ("bf16", "fp16"), ("accumulator_narrowed",), "softmax", limit=1 << 26)
+
 
 def faulty(x):
     """In bf16 256 + 1 is 256: 512 equal logits give 1/256 each."""

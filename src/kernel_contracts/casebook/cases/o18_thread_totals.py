@@ -5,6 +5,19 @@ import random
 
 import numpy as np
 
+from kernel_contracts.casebook.base import FaultCase
+
+CASE = FaultCase(
+    "O18",
+    __file__,
+    "C-ORD-02",
+    ("fp32",),
+    ("run_dependent",),
+    contract="sum_threads.kc:sum-threads",
+    samples=3,
+    alone=True,
+)
+
 _arrival = random.SystemRandom()
 CHUNK = 4096
 

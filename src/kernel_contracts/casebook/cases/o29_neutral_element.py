@@ -2,6 +2,10 @@
 
 import numpy as np
 
+from kernel_contracts.casebook.base import FaultCase
+
+CASE = FaultCase("O29", __file__, "C-CMP-03", ("fp32",), ("padding_leaked",), "softmax")
+
 
 def _softmax(x, fill):
     n = x.shape[-1]

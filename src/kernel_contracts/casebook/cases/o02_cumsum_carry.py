@@ -2,6 +2,10 @@
 
 import numpy as np
 
+from kernel_contracts.casebook.base import FaultCase
+
+CASE = FaultCase("O02", __file__, "C-PRC-01", ("bf16", "fp16"), ("accumulator_narrowed",), "cumsum")
+
 
 def faulty(x):
     """Every step rounds the carry: y_t = round(y_{t-1} + x_t)."""

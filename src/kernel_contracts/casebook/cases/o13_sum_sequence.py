@@ -2,6 +2,10 @@
 
 import numpy as np
 
+from kernel_contracts.casebook.base import FaultCase
+
+CASE = FaultCase("O13", __file__, "C-ORD-01", ("fp32",), ("order_exceeded",), "sum", limit=1 << 28)
+
 
 def faulty(x):
     """One running total in index order: its error grows with the length."""

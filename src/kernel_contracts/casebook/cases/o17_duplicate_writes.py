@@ -2,6 +2,10 @@
 
 import random
 
+from kernel_contracts.casebook.base import FaultCase
+
+CASE = FaultCase("O17", __file__, "C-ORD-02", ("fp32",), ("run_dependent",), "scatter", samples=3, alone=True)
+
 _arrival = random.SystemRandom()
 
 

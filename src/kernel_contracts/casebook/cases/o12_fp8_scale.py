@@ -2,6 +2,10 @@
 
 import numpy as np
 
+from kernel_contracts.casebook.base import FaultCase
+
+CASE = FaultCase("O12", __file__, "C-PRC-04", ("bf16",), ("arithmetic_narrowed",), "fp8_scale")
+
 
 def faulty(x):
     """448 / amax rounded to the type of the data, then widened."""

@@ -2,6 +2,10 @@
 
 import numpy as np
 
+from kernel_contracts.casebook.base import FaultCase
+
+CASE = FaultCase("O14", __file__, "C-ORD-01", ("fp16",), ("partial_sums_narrowed",), contract="matmul_order.kc")
+
 PARTS = 4
 
 

@@ -2,6 +2,10 @@
 
 import numpy as np
 
+from kernel_contracts.casebook.base import FaultCase
+
+CASE = FaultCase("O28", __file__, "C-CMP-03", ("fp32",), ("padding_leaked",), "layernorm")
+
 
 def block_of(n):
     return 1 << max(n - 1, 0).bit_length()

@@ -2,6 +2,10 @@
 
 import numpy as np
 
+from kernel_contracts.casebook.base import FaultCase
+
+CASE = FaultCase("O04", __file__, "C-PRC-02", ("fp32",), ("cancelled",), "layernorm")
+
 
 def variance_of_squares(x):
     """E[x^2] - E[x]^2, in the type of `x`: what is left of it at a large mean is rounding."""

@@ -2,6 +2,10 @@
 
 import numpy as np
 
+from kernel_contracts.casebook.base import FaultCase
+
+CASE = FaultCase("O03", __file__, "C-PRC-01", ("fp16",), ("partial_sums_narrowed",), "mean", limit=1 << 40)
+
 
 def faulty(x):
     """In fp16 the sum overflows beyond 65504, and so does the count: -inf / inf is NaN."""

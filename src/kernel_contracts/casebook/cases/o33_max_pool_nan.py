@@ -3,6 +3,10 @@
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from kernel_contracts.casebook.base import FaultCase
+
+CASE = FaultCase("O33", __file__, "C-EXC-01", ("fp32",), ("nan_lost", "inf_lost"), "max_pool")
+
 
 def _pool(x, window, stride, better):
     windows = sliding_window_view(x, window, axis=-1)[..., ::stride, :]

@@ -2,6 +2,10 @@
 
 import numpy as np
 
+from kernel_contracts.casebook.base import FaultCase
+
+CASE = FaultCase("O31", __file__, "C-EXC-01", ("fp32",), ("position_dependent", "nan_lost"), "argmax")
+
 
 def _tree(x, first_wins):
     values, indices = x, np.broadcast_to(np.arange(x.shape[-1]), x.shape)

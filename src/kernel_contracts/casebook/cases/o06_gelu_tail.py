@@ -2,6 +2,10 @@
 
 import numpy as np
 
+from kernel_contracts.casebook.base import FaultCase
+
+CASE = FaultCase("O06", __file__, "C-PRC-02", ("fp32",), ("cancelled",), contract="gelu_tanh_tail.kc")
+
 ROOT, CUBIC = np.float32(0.7978845608028654), np.float32(0.044715)
 
 
