@@ -1,4 +1,4 @@
-"""Kernels whose verdict is known beforehand. Faults stand in `cases`, one a file, found by listing it."""
+"""Kernels whose verdict is known beforehand: faults in `cases`, one a file, and controls in `controls`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pkgutil
 from functools import cache
 from types import ModuleType
 
-from kernel_contracts.casebook.base import FaultCase
+from kernel_contracts.casebook.base import Control, FaultCase
 
 
 @cache
@@ -25,4 +25,16 @@ def fault_cases() -> dict[str, FaultCase]:
     return {c.id: c for c in sorted(found, key=lambda c: c.id)}
 
 
-__all__ = ["FaultCase", "fault_cases", "modules"]
+@cache
+def controls() -> dict[str, Control]:
+    """Every control by name."""
+    found: dict[str, Control] = {}
+    for module in (*modules("controls"), *modules()):
+        for control in getattr(module, "CONTROLS", ()):
+            if control.name in found:
+                raise ValueError(f"there are two controls {control.name}: name one of them otherwise")
+            found[control.name] = control
+    return found
+
+
+__all__ = ["Control", "FaultCase", "controls", "fault_cases", "modules"]

@@ -5,6 +5,7 @@ Requirement: this module is imported by files that run as kernels under test, so
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,3 +57,36 @@ class FaultCase:
             "operation": self.operation or None,
             "contract": str(CONTRACTS / self.contract) if self.contract else None,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """One kernel whose verdict is known: right in a way of its own, or wrong in a way that any judge must see.
+
+    Stands in the tuple `CONTROLS` of a file in `controls`, or of the file of a case that has more to show.
+    """
+
+    name: str
+    kernel: Callable[..., Any]
+    class_id: str
+    dtypes: tuple[str, ...]
+    conforms: bool
+    operation: str = ""
+    contract: str = ""
+    signatures: tuple[str, ...] = ()
+    """The defects that the verdict may name; empty where any name will do."""
+    samples: int | None = None
+    limit: int = LIMIT
+    alone: bool = False
+
+    @property
+    def source(self) -> dict[str, Any]:
+        return {
+            "operation": self.operation or None,
+            "contract": str(CONTRACTS / self.contract) if self.contract else None,
+        }
+
+    @property
+    def target(self) -> str:
+        """What a user would type. Requirement: the kernel is a function at the top of a file."""
+        return f"{self.kernel.__code__.co_filename}:{self.kernel.__name__}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -12,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from kernel_contracts import api
-from kernel_contracts.casebook.base import LIMIT, FaultCase
+from kernel_contracts.casebook import controls, fault_cases
+from kernel_contracts.casebook.base import LIMIT, Control, FaultCase
 from kernel_contracts.checking import Options, Result, contracts_for, select
 from kernel_contracts.classes import classes
-from kernel_contracts.contracts.evidence import Outcome
+from kernel_contracts.contracts.evidence import Outcome, Verdict
 from kernel_contracts.measurement.calls import ArrayIn, CallResult
 from kernel_contracts.measurement.emulated import returned
 from kernel_contracts.measurement.experiments import experiments
@@ -95,4 +97,71 @@ def check_isolated(case: FaultCase, which: str, seed: int) -> list[Result]:
     return api.check(
         f"{case.file}:{which}", case.operation or None, contract=case.source["contract"], classes=[case.class_id],
         dtypes=list(case.dtypes) or None, seed=seed, samples=case.samples,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One page of the casebook, measured for one choice of dtypes."""
+
+    name: str
+    class_id: str
+    contract: str
+    dtypes: str
+    conforms: bool
+    """What it does in truth."""
+    verdict: Verdict
+    signature: str
+    ratio: float
+    seconds: float
+    """Of processor time, that of the kernel's own process aside."""
+    ok: bool
+    """The verdict is the known one and gives the defect a name that it may have."""
+
+
+def trial_names() -> tuple[str, ...]:
+    """Everything that can be tried: each case twice, then the controls."""
+    return (*(f"{c} {which}" for c in fault_cases() for which in ("faulty", "sibling")), *controls())
+
+
+def class_of(name: str) -> str:
+    """The contract class that a trial belongs to."""
+    return controls()[name].class_id if name in controls() else fault_cases()[name.split()[0]].class_id
+
+
+def trial(name: str, seed: int) -> list[Trial]:
+    """Measures one page of the casebook; one result for each choice of dtypes."""
+    began = time.process_time()
+    if name in controls():
+        control = controls()[name]
+        conforms, signatures, results = control.conforms, control.signatures, _check_control(control, seed)
+    else:
+        case, which = fault_cases()[name.split()[0]], name.split()[1]
+        conforms, signatures, results = which == "sibling", case.signatures, check_case(case, which, seed)
+    share = (time.process_time() - began) / max(len(results), 1)
+    return [_tried(name, conforms, signatures, r, share) for r in results]
+
+
+def _check_control(control: Control, seed: int) -> list[Result]:
+    source, dtypes = control.source, list(control.dtypes) or None
+    if control.alone:
+        return api.check(
+            control.target, source["operation"], contract=source["contract"], classes=[control.class_id], dtypes=dtypes,
+            seed=seed, samples=control.samples,
+        )  # fmt: skip
+    return check(
+        control.kernel, class_id=control.class_id, dtypes=control.dtypes, seed=seed, samples=control.samples,
+        limit=control.limit, **source,
+    )  # fmt: skip
+
+
+def _tried(name: str, conforms: bool, signatures: tuple[str, ...], result: Result, seconds: float) -> Trial:
+    found = result.finding
+    signature = found.signature.name if found.signature else ""
+    ok = found.verdict is (Verdict.CONFORMS if conforms else Verdict.VIOLATES)
+    ok = ok and (conforms or not signatures or signature in signatures)
+    dtypes = ", ".join(result.bound.dtypes.values())
+    return Trial(
+        name, result.contract.class_id, result.contract.name, dtypes, conforms, found.verdict, signature, found.ratio,
+        seconds, ok,
     )  # fmt: skip

@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 
-from kernel_contracts.casebook.base import FaultCase
+from kernel_contracts.casebook.base import Control, FaultCase
 
 CASE = FaultCase(
     "O18",
@@ -49,3 +49,15 @@ def by_threads(x):
 def sibling(x):
     """Chunks of one size, in their order, however many threads there are."""
     return _fold(_totals(x, CHUNK))
+
+
+CONTROLS = (
+    Control(
+        "totals by thread, promised for any number of threads", by_threads, "C-ORD-02", ("fp32",), False,
+        contract="sum_threads.kc:sum-threads", signatures=("thread_dependent",), samples=3, alone=True,
+    ),
+    Control(
+        "totals by thread, promised for one number of threads", by_threads, "C-ORD-02", ("fp32",), True,
+        contract="sum_threads.kc:sum-run-to-run", samples=3, alone=True,
+    ),
+)  # fmt: skip

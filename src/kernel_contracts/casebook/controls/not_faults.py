@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from kernel_contracts.casebook.base import Control
+
 
 def gelu_tanh(u):
     return (
@@ -70,3 +72,31 @@ def softmax_total_pairwise(x):
 def softmax_total_in_sequence(x):
     y = _softmax(x, lambda e: np.add.accumulate(e, axis=-1)[..., -1:])
     return np.add.accumulate(y, axis=-1)[..., -1]
+
+
+def sum_in_sequence(x):
+    """Off by far more than 1e-5 of a result that is small beside its terms."""
+    return np.add.accumulate(x, axis=-1)[..., -1] if x.shape[-1] else np.zeros(x.shape[:-1], x.dtype)
+
+
+HALVES = ("fp16", "bf16")
+CONTROLS = (
+    Control("linear + GELU, rounded once", linear_gelu_fused, "C-CMP-01", HALVES, True, contract="linear_gelu_tanh.kc"),
+    Control(
+        "linear + GELU of erf where tanh is claimed", linear_gelu_erf, "C-CMP-01", ("fp32",), False,
+        contract="linear_gelu_tanh.kc",
+    ),
+    Control("batch norm folded", batchnorm_folded, "C-CMP-01", ("fp32",), True, contract="linear_batchnorm.kc"),
+    Control("batch norm after", batchnorm_in_sequence, "C-CMP-01", ("fp32",), True, contract="linear_batchnorm.kc"),
+    Control("rows that wrap around, values", wrapped_rows, "C-PRC-01", ("fp16",), True, "matmul"),
+    Control("rows that wrap around, shapes", wrapped_rows, "C-CMP-03", ("fp16",), True, "matmul"),
+    Control(
+        "total of a softmax, pairwise", softmax_total_pairwise, "C-PRC-01", ("fp32",), True,
+        contract="softmax_total.kc", limit=1 << 26,
+    ),
+    Control(
+        "total of a softmax, in sequence", softmax_total_in_sequence, "C-PRC-01", ("fp32",), True,
+        contract="softmax_total.kc", limit=1 << 26,
+    ),
+    Control("sum of cancelling numbers in fp32, in sequence", sum_in_sequence, "C-PRC-01", ("fp32",), True, "sum"),
+)  # fmt: skip
