@@ -86,9 +86,8 @@ def _tasks(path: Path | None, everything: bool, chosen: list[str] | None) -> lis
     if (path is None) == (not everything):
         raise UsageError("say what to calibrate: a contract file, or --all for the standard library")
     found = standard_library(vocabulary()) if path is None else load_file(path, vocabulary())
-    tasks = [Task(c, b) for c in found for b in c.bound if not chosen or c.class_id in chosen]
-    if everything:
-        tasks += [Task(name=n) for n in trial_names() if not chosen or class_of(n) in chosen]
+    tasks = [Task(name=n) for n in trial_names() if not chosen or class_of(n) in chosen] if everything else []
+    tasks += [Task(c, b) for c in found for b in c.bound if not chosen or c.class_id in chosen]
     if not tasks:
         raise UsageError(f"there is no contract of {', '.join(chosen or [])} here; see kc list contracts")
     return tasks
