@@ -4,7 +4,9 @@ import numpy as np
 
 from kernel_contracts.casebook.base import FaultCase
 
-CASE = FaultCase("O05", __file__, "C-PRC-02", ("fp32",), ("overflowed", "rescaling_skipped"), "attention", samples=8)
+CASE = FaultCase(
+    "O05", __file__, "C-PRC-02", ("fp32",), ("overflowed", "rescaling_skipped"), "attention", limit=1 << 26
+)
 
 TILE = 16
 
