@@ -65,12 +65,13 @@ def state(found: Calibration, name: str) -> object:
 
 def test_a_contract_that_separates() -> None:
     found = run(contract())
-    good, bad, baseline = found.states
+    good, bad, baseline, exact = found.states
     assert (good.state, good.verdict, good.silent, good.ok) == ("good", Verdict.CONFORMS, True, True)
     assert (bad.state, bad.verdict, bad.silent, bad.ok) == ("bad", Verdict.VIOLATES, True, True)
     assert bad.signature
     assert bad.kernel == "mutant(accumulate(fp16), above(K, 128))"
     assert (baseline.verdict, baseline.silent, baseline.ok) == (Verdict.VIOLATES, False, True)
+    assert (exact.state, exact.verdict, exact.ok) == ("exact", Verdict.CONFORMS, True)
     assert 0 < good.ratio <= 1 < bad.ratio
     assert found.separates
 
@@ -208,7 +209,7 @@ def test_kc_calibrate(given: dict[str, str], status: int, says: str, tmp_path: P
     assert f"{int(status == 0)} of 1 separate" in out
     (record,) = [json.loads(line) for line in (tmp_path / "c.jsonl").read_text("utf-8").splitlines()]
     assert record["separates"] == (status == 0)
-    assert [s["state"] for s in record["states"]] == ["good", "bad", "baseline"]
+    assert [s["state"] for s in record["states"]] == ["good", "bad", "baseline", "exact"]
 
 
 def test_kc_calibrate_reports_the_mutation_score(tmp_path: Path) -> None:

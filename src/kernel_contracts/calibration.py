@@ -1,42 +1,38 @@
 """Whether a contract separates: its good kernel conforms, its silently bad one violates, its baseline fails visibly.
 
 Each state runs through the same measurement as a kernel under test. The bad state must pass an ordinary functional
-test, else it anchors nothing. The mutation score is killed / valid over every mutant of the contract's class; a mutant
-that gives the same bits as the original on every planned case is no mutant and does not count.
+test, else it anchors nothing. Besides what a contract calls good there is one kernel that no contract may accuse: the
+reference's own value, rounded once. The mutation score is killed / valid over every mutant of the contract's class.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-
-import numpy as np
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from kernel_contracts.classes import classes
 from kernel_contracts.classes.judging import fails
-from kernel_contracts.contracts.evidence import Case, Observation, Verdict
+from kernel_contracts.contracts.evidence import Observation, Verdict
 from kernel_contracts.contracts.model import Bound, Contract
-from kernel_contracts.errors import ArithmeticScopeError
 from kernel_contracts.language import syntax
 from kernel_contracts.language.clauses import kernel as written
 from kernel_contracts.measurement.emulated import Callee, Emulated
-from kernel_contracts.measurement.experiments import Experiment, experiments
-from kernel_contracts.measurement.faults import Fault, faults
-from kernel_contracts.measurement.faults.index import conforming
+from kernel_contracts.measurement.experiments import experiments
 from kernel_contracts.measurement.functional import ordinary, passes
+from kernel_contracts.measurement.known import Known
 from kernel_contracts.measurement.process import Kernel
 from kernel_contracts.measurement.session import Session
-from kernel_contracts.numerics.interpret import Instance, emulate
-from kernel_contracts.numerics.mutants import mutants
-from kernel_contracts.numerics.operators.base import EmulateContext
-from kernel_contracts.numerics.program import Program
-from kernel_contracts.oracles import ladder
-from kernel_contracts.states import kernels_of, steady
-
-Watch = Callable[[str], None]
+from kernel_contracts.scoring import Bench, MutantResult, Watch, same_bits
+from kernel_contracts.scoring import score as mutation_score
+from kernel_contracts.states import Exact, kernels_of
 
 #: Failures after which a state that must fail has shown enough.
 _ENOUGH = 5
+#: Cases of the reference's own value; it adds nothing that depends on the number of them.
+_EXACT = 12
+#: Experiments that ask for values alone, so that the right value is a right answer.
+_VALUES = ("values", "orders")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +50,6 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class MutantResult:
-    """One mutant: killed, surviving, or no mutant at all."""
-
-    name: str
-    where: str
-    outcome: str
-    """killed, survived, equivalent."""
-
-
-@dataclass(frozen=True, slots=True)
 class Calibration:
     """What calibration found for one contract and one choice of dtypes."""
 
@@ -71,6 +57,8 @@ class Calibration:
     bound: Bound
     states: tuple[State, ...]
     mutants: tuple[MutantResult, ...]
+    seconds: float = 0.0
+    """Of processor time in this process: what else runs on the machine does not count."""
 
     @property
     def killed(self) -> int:
@@ -78,7 +66,7 @@ class Calibration:
 
     @property
     def valid(self) -> int:
-        return sum(m.outcome != "equivalent" for m in self.mutants)
+        return sum(m.outcome in ("killed", "survived") for m in self.mutants)
 
     @property
     def survivors(self) -> tuple[MutantResult, ...]:
@@ -88,7 +76,7 @@ class Calibration:
     def separates(self) -> bool:
         """All three states are there and each does what it must."""
         present = {s.state for s in self.states}
-        return present == {"good", "bad", "baseline"} and all(s.ok for s in self.states)
+        return present >= {"good", "bad", "baseline"} and all(s.ok for s in self.states)
 
 
 def calibrate(
@@ -96,121 +84,73 @@ def calibrate(
 ) -> Calibration:
     """Measures the three states of a contract and, with `score`, every mutant of its class."""
     say = watch or (lambda _: None)
-    klass = classes()[contract.class_id]
-    plan = klass.plan(contract, bound)
+    began = time.process_time()
+    plan = classes()[contract.class_id].plan(contract, bound)
     experiment = experiments()[plan.experiment]
-    cases = experiment.cases(contract, bound, plan, seed=seed)
+    bench = Bench(contract, bound, experiment, experiment.cases(contract, bound, plan, seed=seed), Known())
+    honest = ordinary(contract, bound, seed)
     states: list[State] = []
     for entry in contract.calibrate:
         say(f"{contract.name} {bound.label}: {entry.state}")
-        states.extend(_state(contract, bound, entry, experiment, cases, seed))
-    results: list[MutantResult] = []
-    for name in klass.mutants if score else ():
-        for arguments in mutants()[name].defaults:
-            shown = f"{name}({', '.join(map(str, arguments))})" if arguments else name
-            for where, program in mutants()[name].apply(bound.program, arguments):
-                say(f"{contract.name} {bound.label}: {shown}")
-                mutant = Emulated(contract, bound, program, steady=steady(contract, bound))
-                results.append(MutantResult(shown, where, _outcome(contract, bound, experiment, mutant, cases)))
-    for name in klass.faults if score else ():
-        for arguments in faults()[name].defaults:
-            shown = f"{name}({', '.join(map(str, arguments))})" if arguments else name
-            say(f"{contract.name} {bound.label}: {shown}")
-            outcome = _fault_outcome(contract, bound, experiment, faults()[name], arguments, cases)
-            results.append(MutantResult(shown, faults()[name].doc, outcome))
-    return Calibration(contract, bound, tuple(states), tuple(results))
+        states.extend(_states(bench, entry, seed, honest))
+    if plan.experiment in _VALUES and contract.calibrate:
+        say(f"{contract.name} {bound.label}: exact")
+        states.append(_exact(bench))
+    mutants = tuple(mutation_score(bench, say)) if score else ()
+    return Calibration(contract, bound, tuple(states), mutants, time.process_time() - began)
 
 
-def _state(
-    contract: Contract, bound: Bound, entry: syntax.CalibrateState, experiment: Experiment, cases: list[Case], seed: int
-) -> list[State]:
+def _states(
+    bench: Bench, entry: syntax.CalibrateState, seed: int, honest: tuple[float, float] | None
+) -> Iterator[State]:
     """The measured state; a mutant that does not apply to this choice of dtypes gives none."""
+    contract, bound = bench.contract, bench.bound
     klass = classes()[contract.class_id]
-    text = written(entry.kernel)
-    kernels = [k for k in kernels_of(contract, bound, entry) if not _equivalent(contract, bound, experiment, k, cases)]
-    out: list[State] = []
-    for kernel in kernels:
-        session = Session(contract, bound, kernel, ladder(), klass.mutants)
-        finding = klass.judge(contract, bound, _observed(session, experiment, cases, entry.state))
-        silent = passes(contract, bound, kernel, seed, ordinary(contract, bound, seed))
+    for kernel in kernels_of(contract, bound, entry):
+        if _equivalent(bench, kernel):
+            continue
+        # what is wrong with zeros need not be found out
+        session = bench.session(kernel, klass.mutants if entry.state == "bad" else ())
+        finding = klass.judge(contract, bound, _observed(bench, session, entry.state))
+        silent = passes(contract, bound, kernel, seed, honest)
         ok = {
             "good": finding.verdict is Verdict.CONFORMS,
             "bad": finding.verdict is Verdict.VIOLATES and silent,
             "baseline": not silent and finding.verdict in (Verdict.VIOLATES, Verdict.INAPPLICABLE),
         }[entry.state]
         name = finding.signature.name if finding.signature else ""
-        out.append(State(entry.state, text, finding.verdict, name, finding.ratio, silent, ok))
+        yield State(entry.state, written(entry.kernel), finding.verdict, name, finding.ratio, silent, ok)
         if isinstance(kernel, Kernel):
             kernel.close()
-    return out
 
 
-def _equivalent(contract: Contract, bound: Bound, experiment: Experiment, kernel: Callee, cases: list[Case]) -> bool:
+def _exact(bench: Bench) -> State:
+    """The reference's own value: more accurate than any kernel, and conforming."""
+    contract, bound = bench.contract, bench.bound
+    session = bench.session(Exact(contract, bound))
+    step = max(len(bench.cases) // _EXACT, 1)
+    seen = [bench.experiment.measure(session, case) for case in bench.cases[::step]]
+    finding = classes()[contract.class_id].judge(contract, bound, seen)
+    name = finding.signature.name if finding.signature else ""
+    ok = finding.verdict is Verdict.CONFORMS
+    return State("exact", "the value of the reference", finding.verdict, name, finding.ratio, True, ok)
+
+
+def _equivalent(bench: Bench, kernel: Callee) -> bool:
     """A mutant of a place where it changes nothing (zeros that pad a batch): no kernel of its own."""
-    if not isinstance(kernel, Emulated) or kernel.program is bound.program:
+    if not isinstance(kernel, Emulated) or kernel.program is bench.bound.program:
         return False
-    return _same_bits(Session(contract, bound, kernel, ()), bound, experiment, kernel.program, cases)
+    return same_bits(bench, kernel.program)
 
 
-def _observed(session: Session, experiment: Experiment, cases: list[Case], state: str) -> list[Observation]:
+def _observed(bench: Bench, session: Session, state: str) -> list[Observation]:
     """Every case of a good kernel; of the others until a few have failed."""
     seen: list[Observation] = []
-    for case in cases:
-        seen.append(experiment.measure(session, case))
+    for case in bench.cases:
+        seen.append(bench.experiment.measure(session, case))
         if state != "good" and sum(fails(o) for o in seen) >= _ENOUGH:
             break
-    return experiment.finish(session, seen)
-
-
-def _outcome(contract: Contract, bound: Bound, experiment: Experiment, kernel: Emulated, cases: list[Case]) -> str:
-    """Killed at the first failing case; otherwise compared bit for bit with the original."""
-    session = Session(contract, bound, kernel, ladder())
-    if _killed(session, experiment, cases):
-        return "killed"
-    return "equivalent" if _same_bits(session, bound, experiment, kernel.program, cases) else "survived"
-
-
-def _killed(session: Session, experiment: Experiment, cases: list[Case]) -> bool:
-    return any(
-        not seen.skipped and seen.oracle_ok and fails(seen)
-        for seen in (experiment.measure(session, case) for case in cases)
-    )
-
-
-def _fault_outcome(
-    contract: Contract, bound: Bound, experiment: Experiment, fault: Fault, arguments: tuple[object, ...],
-    cases: list[Case],
-) -> str:  # fmt: skip
-    """The same for a fault at the call: it is none where every call ends as without it, bit for bit."""
-
-    def faulty() -> Session:
-        return Session(contract, bound, fault.wrap(contract, bound, Emulated(contract, bound), arguments), ladder())
-
-    if _killed(faulty(), experiment, cases):
-        return "killed"
-    # both start anew, so both draw the same orders of summation
-    without = Session(contract, bound, conforming(contract, bound, Emulated(contract, bound)), ())
-    with_fault = faulty()
-    for case in cases:
-        inputs = experiment.inputs(without, case)
-        (first, own, _), (second, other, _) = without.called(case, inputs), with_fault.called(case, inputs)
-        same = all(n in other and np.array_equal(y, other[n], equal_nan=y.dtype.kind == "f") for n, y in own.items())
-        if first.outcome is not second.outcome or not same:
-            return "survived"
-    return "equivalent"
-
-
-def _same_bits(session: Session, bound: Bound, experiment: Experiment, program: Program, cases: list[Case]) -> bool:
-    for case in cases:
-        try:
-            instance = Instance(bound.program, case.dims, experiment.inputs(session, case), case.scalars)
-            first = emulate(instance, EmulateContext())
-            second = emulate(replace(instance, program=program), EmulateContext())
-        except (ArithmeticError, ValueError, IndexError, ArithmeticScopeError):
-            continue  # this case does not exist at these sizes
-        if any(not np.array_equal(first[n], second[n], equal_nan=first[n].dtype.kind == "f") for n in first):
-            return False
-    return True
+    return bench.experiment.finish(session, seen)
 
 
 def totals(results: list[Calibration]) -> Mapping[str, tuple[int, int]]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,11 +15,15 @@ from kernel_contracts.contracts.values import Problem, constant
 from kernel_contracts.errors import UsageError
 from kernel_contracts.language import syntax
 from kernel_contracts.language.diagnostics import did_you_mean
-from kernel_contracts.measurement.emulated import Callee, Emulated, Fixed, When
+from kernel_contracts.measurement.calls import ArrayIn, CallResult
+from kernel_contracts.measurement.emulated import Callee, Emulated, Fixed, When, dims_of, held, returned
 from kernel_contracts.measurement.faults import faults
 from kernel_contracts.measurement.faults.index import conforming
 from kernel_contracts.measurement.process import Kernel
+from kernel_contracts.numerics.domains import FLOAT64
+from kernel_contracts.numerics.interpret import Instance, evaluate
 from kernel_contracts.numerics.mutants import mutants
+from kernel_contracts.numerics.rounding import from_storage
 
 
 def kernels_of(contract: Contract, bound: Bound, entry: syntax.CalibrateState) -> Sequence[Callee]:
@@ -54,6 +60,30 @@ def _mutants_of(contract: Contract, bound: Bound, call: syntax.Call) -> Sequence
     when = _when(contract, call.arguments[1].value) if len(call.arguments) > 1 else None
     found = mutants()[name].apply(bound.program, arguments)
     return [Emulated(contract, bound, p, when=when, steady=steady(contract, bound)) for _, p in found]
+
+
+class Exact:
+    """The value of the reference, rounded once to each output: what a kernel more accurate than any other gives."""
+
+    def __init__(self, contract: Contract, bound: Bound) -> None:
+        self.contract, self.bound = contract, bound
+
+    def call(
+        self,
+        arrays: Sequence[ArrayIn],
+        scalars: Mapping[str, Any] = {},
+        *,
+        poison: Sequence[tuple[tuple[int, ...], str]] = (),
+    ) -> CallResult:
+        began = time.perf_counter()
+        inputs = {a.name: from_storage(a.array) for a in arrays}
+        dims = dims_of(self.contract, {n: x.shape for n, x in inputs.items()})
+        with np.errstate(all="ignore"):
+            made = evaluate(Instance(self.bound.program, dims, inputs, dict(scalars)), FLOAT64)
+        outputs = self.bound.outputs
+        return returned(
+            tuple(held(np.asarray(made[t.name]), outputs[t.name].name) for t in self.contract.outputs), began
+        )
 
 
 def steady(contract: Contract, bound: Bound) -> bool:

@@ -32,6 +32,7 @@ FOLDERS = (
     Folder("measurement/experiments", "EXPERIMENT", ("base",), named=True),
     Folder("measurement/faults", "FAULT", ("base", "rewriting")),
     Folder("measurement/inputs", "FAMILY", ("base", "operands"), named=True),
+    Folder("casebook/cases", "CASE", ()),
 )
 
 
@@ -57,8 +58,8 @@ def single(folder: Folder) -> list[Any]:
     return [one for v in values for one in (v if isinstance(v, tuple | list) else (v,))]
 
 
-SPEECHLESS = ("stacks", "oracles", "numerics/operators")
-"""Documented elsewhere: stacks and oracles in their files, operators as functions of the language."""
+SPEECHLESS = ("stacks", "oracles", "numerics/operators", "casebook/cases")
+"""Documented elsewhere: stacks, oracles and cases in their files, operators as functions of the language."""
 
 folders = pytest.mark.parametrize("folder", FOLDERS, ids=lambda f: f.package)
 
@@ -89,7 +90,7 @@ def test_a_file_bears_the_name_of_what_it_adds(folder: Folder) -> None:
 
 @pytest.mark.parametrize(
     "folder",
-    [f for f in FOLDERS if f.package not in ("stacks", "oracles", "numerics/operators")],
+    [f for f in FOLDERS if f.package not in SPEECHLESS],
     ids=lambda f: f.package,
 )
 def test_every_entry_says_what_it_is(folder: Folder) -> None:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from kernel_contracts import api
+from kernel_contracts.casebook.base import CONTRACTS
 from kernel_contracts.checking import Result
 from kernel_contracts.contracts.evidence import Verdict
 
-HERE = Path(__file__).parent
-SUMS = str(HERE / "contracts" / "sum_threads.kc")
+FOLDER = CONTRACTS.parent / "cases"
+SUMS = str(CONTRACTS / "sum_threads.kc")
 
 
 def check(kernel: str, operation: str | None = None, contract: str | None = None, seed: int = 1) -> Result:
     (found,) = api.check(
-        f"{HERE / 'kernels' / kernel}", operation, contract=contract, classes=["C-ORD-02"], dtypes=["fp32"], seed=seed,
-        samples=3,
+        str(FOLDER / kernel), operation, contract=contract, classes=["C-ORD-02"], dtypes=["fp32"], seed=seed, samples=3,
     )  # fmt: skip
     return found
 

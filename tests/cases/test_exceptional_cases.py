@@ -6,18 +6,12 @@ import numpy as np
 import pytest
 from case_harness import FaultCase, InProcess, accused, check_case, check_isolated, conforms, load
 
+from kernel_contracts.casebook import fault_cases
 from kernel_contracts.checking import contracts_for
 from kernel_contracts.measurement.functional import ordinary, passes
 
 NAN, INF = np.nan, np.inf
-CASES = (
-    FaultCase("O31", "o31_argmax_nan", "C-EXC-01", ("fp32",), ("position_dependent", "nan_lost"), "argmax"),
-    FaultCase("O32", "o32_clamp_nan", "C-EXC-01", ("fp32", "fp16"), ("nan_lost",), "clamp"),
-    FaultCase("O33", "o33_max_pool_nan", "C-EXC-01", ("fp32",), ("nan_lost", "inf_lost"), "max_pool"),
-    FaultCase("O34", "o34_embedding", "C-EXC-02", ("fp32", "bf16"), ("zero_filled",), "embedding"),
-    FaultCase("O35", "o35_pool_index", "C-EXC-01", ("fp32",), ("index_misplaced",), contract="max_pool_index.kc"),
-    FaultCase("O36", "o36_scatter_negative", "C-EXC-02", ("fp32",), ("wrapped",), contract="scatter_add_drop.kc"),
-)
+CASES = tuple(c for c in fault_cases().values() if c.class_id.startswith("C-EXC"))
 cases = pytest.mark.parametrize("case", CASES, ids=[c.id for c in CASES])
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from case_harness import HERE, check, conforms, load
+from case_harness import CONTRACTS, check, conforms, not_faults
 from case_inputs import BF16
 
 from kernel_contracts.assertions import AssertOptions, ConformanceError, assert_conforms
@@ -17,11 +17,11 @@ QUIET = AssertOptions(witness=False)
 
 
 def contract(name: str) -> str:
-    return str(HERE / "contracts" / f"{name}.kc")
+    return str(CONTRACTS / f"{name}.kc")
 
 
 def kernel(name: str) -> Any:
-    return getattr(load("not_faults"), name)
+    return getattr(not_faults(), name)
 
 
 def test_a_fused_gelu_that_rounds_once() -> None:

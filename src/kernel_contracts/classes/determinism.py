@@ -28,7 +28,9 @@ class DeterminismClass:
     family: str = "ordering"
     claim: str = "Repeated calls agree as far as the declared determinism class says."
     mutants: tuple[str, ...] = ("accumulate", "drop_tail")
-    faults: tuple[str, ...] = ("arrival", "fold_by_threads", "vector_if_aligned")
+    faults: tuple[str, ...] = (
+        "arrival", "arrival_under_load", "fold_by_threads", "vector_if_aligned", "split_if_few_rows", "racing_writes",
+    )  # fmt: skip
     extra_inputs: tuple[MeasureItem, ...] = (MeasureItem("normal"), MeasureItem("wide", (20.0,)))
 
     def plan(self, contract: Contract, bound: Bound) -> Plan:

@@ -136,8 +136,12 @@ def _threads(walk: _Walk, numbers: tuple[int, ...]) -> bool:
 
 
 def _load(walk: _Walk, numbers: tuple[int, ...]) -> bool:
-    if not isinstance(walk.session.kernel, Kernel):
-        return False  # one of ours, in this process: nothing in it runs beside anything
+    if not isinstance(walk.session.kernel, Kernel):  # one of ours, in this process: nothing runs beside it
+        busy = getattr(walk.session.kernel, "under_load", None)
+        if busy is None:
+            return False
+        walk.call(walk.setting("load", "under load"), numbers[0], busy())
+        return True
     with background_load():
         walk.call(walk.setting("load", "under load"), numbers[0])
     return True

@@ -25,6 +25,8 @@ class Fault:
     wrap: Wrap
     defaults: tuple[tuple[object, ...], ...] = ((),)
     """Arguments that a mutation score tries."""
+    axis: str = ""
+    """The repetition across which it shows; none of a contract's business where that promises nothing across it."""
 
 
 class Faulty:

@@ -1,7 +1,8 @@
 """Orders of summation that depend on something they must not depend on: each legal, and no two alike.
 
-One kernel adds in the order in which its threads arrive, another folds one total a thread, a third takes a vector path
-only for aligned memory, a fourth splits a sum when few rows keep too few processors busy.
+One kernel adds in the order in which its threads arrive, another does so only once the machine is busy, a third folds
+one total a thread, a fourth takes a vector path only for aligned memory, a fifth splits a sum when few rows keep too
+few processors busy.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from kernel_contracts.measurement.emulated import Callee, Emulated
 from kernel_contracts.measurement.faults.base import Fault, Faulty
 from kernel_contracts.numerics.summation import Order
 
+#: Stands in the environment of a kernel whose machine is busy.
+_BUSY = "KC_BUSY"
+
 Choose = Callable[[Sequence[ArrayIn], Mapping[str, str]], Order]
 
 
@@ -33,6 +37,10 @@ class Ordered(Faulty):
         merged = {**self.environment, **environment}
         return Ordered(self.program.contract, self.program.bound, self.choose, merged)
 
+    def under_load(self) -> Ordered:
+        """The same on a busy machine. Our own code has no other thread to wait for, so it is told."""
+        return self.spawn({_BUSY: "1"})
+
     def call(
         self,
         arrays: Sequence[ArrayIn],
@@ -43,15 +51,19 @@ class Ordered(Faulty):
         return self.program.call(arrays, scalars, poison=poison, order=self.choose(arrays, self.environment))
 
 
-def _fault(name: str, doc: str, choose: Choose) -> Fault:
+def _fault(name: str, axis: str, doc: str, choose: Choose) -> Fault:
     def wrap(contract: Contract, bound: Bound, inner: Callee, arguments: tuple[object, ...]) -> Callee:
         return Ordered(contract, bound, choose, {})
 
-    return Fault(name, doc, wrap)
+    return Fault(name, doc, wrap, axis=axis)
 
 
 def _arrival(arrays: Sequence[ArrayIn], environment: Mapping[str, str]) -> Order:
     return Order("shuffled", 1 + secrets.randbelow(1 << 31))
+
+
+def _waiting(arrays: Sequence[ArrayIn], environment: Mapping[str, str]) -> Order:
+    return _arrival(arrays, environment) if environment.get(_BUSY) else Order("split", 4)
 
 
 def _threads(arrays: Sequence[ArrayIn], environment: Mapping[str, str]) -> Order:
@@ -69,8 +81,14 @@ def _rows(arrays: Sequence[ArrayIn], environment: Mapping[str, str]) -> Order:
 
 
 FAULT = (
-    _fault("arrival", "adds in the order in which terms arrive, another one at each call", _arrival),
-    _fault("fold_by_threads", "adds one total a thread, so that their number decides the order", _threads),
-    _fault("vector_if_aligned", "adds in lanes where memory is aligned, else one by one", _alignment),
-    _fault("split_if_few_rows", "splits a sum when there is a single row, else adds one by one", _rows),
-)
+    _fault("arrival", "runs", "adds in the order in which terms arrive, another one at each call", _arrival),
+    _fault(
+        "arrival_under_load", "load", "adds in order of arrival, which is one and the same on an idle machine",
+        _waiting,
+    ),
+    _fault(
+        "fold_by_threads", "threads", "adds one total a thread, so that their number decides the order", _threads,
+    ),
+    _fault("vector_if_aligned", "alignment", "adds in lanes where memory is aligned, else one by one", _alignment),
+    _fault("split_if_few_rows", "batch", "splits a sum when there is a single row, else adds one by one", _rows),
+)  # fmt: skip

@@ -39,4 +39,6 @@ def _wrap(contract: Contract, bound: Bound, inner: Callee, arguments: tuple[obje
     return Racing(inner)
 
 
-FAULT = Fault("racing_writes", "writes many updates in order of arrival, so that any of a cell's may win", _wrap)
+FAULT = Fault(
+    "racing_writes", "writes many updates in order of arrival, so that any of a cell's may win", _wrap, axis="runs"
+)

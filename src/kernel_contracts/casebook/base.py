@@ -1,0 +1,92 @@
+"""What a page of the casebook is: a kernel whose verdict is known beforehand, and the contract that it is held to.
+
+Requirement: this module is imported by files that run as kernels under test, so it imports nothing but plain data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+LIMIT = 1 << 24
+"""Product of all sizes, and the largest again, of one case in this process: small cases show as much."""
+
+CONTRACTS = Path(__file__).parent / "contracts"
+
+
+@dataclass(frozen=True, slots=True)
+class FaultCase:
+    """One real fault, the contract that it breaks and the defect that it must be given.
+
+    It stands as `CASE` in a file of its own, beside the functions `faulty` and `sibling`. The sibling does the same
+    job in the right way and must conform.
+    """
+
+    id: str
+    file: str
+    """The file that it stands in: `__file__`."""
+    class_id: str
+    dtypes: tuple[str, ...]
+    """Empty: every choice of the contract."""
+    signatures: tuple[str, ...]
+    """The defects that the verdict may name: more than one where different inputs show different sides of it."""
+    operation: str = ""
+    """Of the standard library."""
+    contract: str = ""
+    """Otherwise FILE[:NAME] in the casebook's own folder of contracts."""
+    samples: int | None = None
+    limit: int = LIMIT
+    alone: bool = False
+    """Must run in a process of its own: what it does depends on the process, or spoils it."""
+
+    @property
+    def module(self) -> str:
+        return Path(self.file).stem
+
+    @property
+    def held_to(self) -> str:
+        """What `assert_conforms` is told: an operation or a contract file."""
+        return str(CONTRACTS / self.contract) if self.contract else self.operation
+
+    @property
+    def source(self) -> dict[str, Any]:
+        """The same as keywords."""
+        return {
+            "operation": self.operation or None,
+            "contract": str(CONTRACTS / self.contract) if self.contract else None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """One kernel whose verdict is known: right in a way of its own, or wrong in a way that any judge must see.
+
+    Stands in the tuple `CONTROLS` of a file in `controls`, or of the file of a case that has more to show.
+    """
+
+    name: str
+    kernel: Callable[..., Any]
+    class_id: str
+    dtypes: tuple[str, ...]
+    conforms: bool
+    operation: str = ""
+    contract: str = ""
+    signatures: tuple[str, ...] = ()
+    """The defects that the verdict may name; empty where any name will do."""
+    samples: int | None = None
+    limit: int = LIMIT
+    alone: bool = False
+
+    @property
+    def source(self) -> dict[str, Any]:
+        return {
+            "operation": self.operation or None,
+            "contract": str(CONTRACTS / self.contract) if self.contract else None,
+        }
+
+    @property
+    def target(self) -> str:
+        """What a user would type. Requirement: the kernel is a function at the top of a file."""
+        return f"{self.kernel.__code__.co_filename}:{self.kernel.__name__}"

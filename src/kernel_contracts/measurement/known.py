@@ -1,0 +1,80 @@
+"""What is worked out once and holds for every kernel on the same case: its inputs, and what the oracle says of them.
+
+A calibration measures a good kernel, bad ones and every mutant on one list of cases. Neither the inputs nor the bound
+nor the oracle depend on the kernel, so they are made once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Hashable, Mapping
+
+import numpy as np
+
+from kernel_contracts.contracts.evidence import Case
+from kernel_contracts.measurement.oracle import Truth
+from kernel_contracts.numerics.bounded import Array, Bounded
+from kernel_contracts.numerics.interpret import Instance
+
+BUDGET = 192 << 20
+"""Bytes that are kept. The first cases are the ones asked for most: what no longer fits is made again each time."""
+_LARGEST = BUDGET // 8
+
+Answer = tuple[dict[str, Bounded], Truth]
+
+
+class Known:
+    """Shared by sessions. Requirement: they are of one contract, one choice of dtypes and one ladder of oracles."""
+
+    def __init__(self) -> None:
+        self._inputs: dict[int, tuple[Case, dict[str, Array]]] = {}
+        self._answers: dict[Hashable, tuple[Instance, Answer]] = {}
+        self.left = BUDGET
+
+    def inputs(self, case: Case, make: Callable[[Case], dict[str, Array]]) -> dict[str, Array]:
+        """The inputs of this very case. They cannot be written to, so that no kernel changes another one's."""
+        kept = self._inputs.get(id(case))
+        if kept is None:
+            made = make(case)
+            for x in made.values():
+                x.flags.writeable = False
+            if not self._fits(sum(x.nbytes for x in made.values())):
+                return made
+            kept = self._inputs[id(case)] = (case, made)  # the case is kept, so that its id stays its own
+        return dict(kept[1])
+
+    def answer(self, instance: Instance, make: Callable[[Instance], Answer]) -> Answer:
+        """Bound and oracle for one program on these inputs, bit for bit."""
+        key = _key(instance)
+        kept = self._answers.get(key)
+        if kept is None:
+            made = make(instance)
+            if not self._fits(_size(made)):
+                return made
+            kept = self._answers[key] = (instance, made)
+        return kept[1]
+
+    def _fits(self, size: int) -> bool:
+        if size > min(self.left, _LARGEST):
+            return False
+        self.left -= size
+        return True
+
+
+def _key(instance: Instance) -> Hashable:
+    inputs = tuple((n, x.dtype.str, x.shape, _digest(x)) for n, x in sorted(instance.inputs.items()))
+    return (id(instance.program), instance.probe, *sorted(instance.dims.items()), *_scalars(instance.scalars), inputs)
+
+
+def _scalars(scalars: Mapping[str, object]) -> tuple[Hashable, ...]:
+    return tuple((n, type(v).__name__, str(v)) for n, v in sorted(scalars.items()))
+
+
+def _digest(x: Array) -> bytes:
+    return hashlib.blake2b(np.ascontiguousarray(x).tobytes(), digest_size=16).digest()
+
+
+def _size(answer: Answer) -> int:
+    bounded, truth = answer
+    arrays = [a for b in bounded.values() for a in (b.v, b.e)] + [a for c in truth.centers.values() for a in c]
+    return sum(np.asarray(a).nbytes for a in arrays)

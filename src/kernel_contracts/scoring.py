@@ -1,0 +1,148 @@
+"""The mutation score of one contract: every wrong kernel of its class, killed by a violation, surviving, or no mutant.
+
+A mutant is killed when one case fails by the rule that judges a kernel under test. One that gives the same bits as the
+original on every planned case is no mutant and does not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from kernel_contracts.classes import classes
+from kernel_contracts.classes.judging import fails
+from kernel_contracts.contracts.determinism import promise_of
+from kernel_contracts.contracts.evidence import Case
+from kernel_contracts.contracts.model import Bound, Contract
+from kernel_contracts.errors import ArithmeticScopeError
+from kernel_contracts.measurement.emulated import Callee, Emulated
+from kernel_contracts.measurement.experiments import Experiment
+from kernel_contracts.measurement.faults import Fault, faults
+from kernel_contracts.measurement.faults.index import conforming
+from kernel_contracts.measurement.known import Known
+from kernel_contracts.measurement.session import Session
+from kernel_contracts.numerics.interpret import Instance, emulate
+from kernel_contracts.numerics.mutants import mutants
+from kernel_contracts.numerics.operators.base import EmulateContext
+from kernel_contracts.numerics.program import Program
+from kernel_contracts.oracles import ladder
+from kernel_contracts.states import steady
+
+Watch = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class MutantResult:
+    """One mutant: killed, surviving, or none of this contract."""
+
+    name: str
+    where: str
+    outcome: str
+    """killed, survived; equivalent where no bit changes, permitted where the contract promises nothing against it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What all kernels of one contract and choice of dtypes are measured with."""
+
+    contract: Contract
+    bound: Bound
+    experiment: Experiment
+    cases: list[Case]
+    known: Known
+
+    def session(self, kernel: Callee, mutants: tuple[str, ...] = ()) -> Session:
+        return Session(self.contract, self.bound, kernel, ladder(), mutants, self.known)
+
+
+def score(bench: Bench, say: Watch) -> Iterator[MutantResult]:
+    """Every mutant and every fault of the contract's class."""
+    contract, bound = bench.contract, bench.bound
+    klass, quiet = classes()[contract.class_id], steady(contract, bound)
+    front: list[Case] = []
+    for name, arguments in ((n, a) for n in klass.mutants for a in mutants()[n].defaults):
+        for where, program in mutants()[name].apply(bound.program, arguments):
+            say(f"{contract.name} {bound.label}: {_shown(name, arguments)}")
+            mutant = Emulated(contract, bound, program, steady=quiet)
+            if killed(bench, mutant, front, once=quiet):
+                outcome = "killed"
+            else:
+                outcome = "equivalent" if same_bits(bench, program) else "survived"
+            yield MutantResult(_shown(name, arguments), where, outcome)
+    for name, arguments in ((n, a) for n in klass.faults for a in faults()[n].defaults):
+        say(f"{contract.name} {bound.label}: {_shown(name, arguments)}")
+        yield MutantResult(
+            _shown(name, arguments), faults()[name].doc, _fault_outcome(bench, faults()[name], arguments)
+        )
+
+
+def _shown(name: str, arguments: tuple[object, ...]) -> str:
+    return f"{name}({', '.join(map(str, arguments))})" if arguments else name
+
+
+def killed(bench: Bench, kernel: Callee, front: list[Case], *, once: bool = False) -> bool:
+    """Whether one case fails. `front` holds the cases that killed before, which are asked first and added to.
+
+    With `once` a kernel that always goes the same way is called once a case, also where calls are repeated.
+    """
+    session = bench.session(kernel)
+    measure = session.measure if once else partial(bench.experiment.measure, session)
+    first = {id(c) for c in front}
+    for case in (*front, *(c for c in bench.cases if id(c) not in first)):
+        seen = measure(case)
+        if not seen.skipped and seen.oracle_ok and fails(seen):
+            if id(case) not in first:
+                front.append(case)
+            return True
+    return False
+
+
+def _fault_outcome(bench: Bench, fault: Fault, arguments: tuple[object, ...]) -> str:
+    """A fault at the call is none where every call ends as without it, bit for bit."""
+    contract, bound = bench.contract, bench.bound
+
+    def faulty() -> Callee:
+        return fault.wrap(contract, bound, Emulated(contract, bound), arguments)
+
+    if not _promised(contract, fault.axis):
+        return "permitted"
+    if killed(bench, faulty(), []):
+        return "killed"
+    # both start anew, so both draw the same orders of summation
+    without = bench.session(conforming(contract, bound, Emulated(contract, bound)))
+    with_fault = bench.session(faulty())
+    for case in bench.cases:
+        try:
+            inputs = bench.experiment.inputs(without, case)
+        except ArithmeticScopeError:
+            continue  # this case does not exist at these sizes
+        (first, own, _), (second, other, _) = without.called(case, inputs), with_fault.called(case, inputs)
+        same = all(n in other and np.array_equal(y, other[n], equal_nan=y.dtype.kind == "f") for n, y in own.items())
+        if first.outcome is not second.outcome or not same:
+            return "survived"
+    return "equivalent"
+
+
+def _promised(contract: Contract, axis: str) -> bool:
+    """Whether a difference across this repetition breaks the contract; always where a fault shows in a single call."""
+    promise = promise_of(contract)
+    return not axis or (axis in promise.axes and promise.binding(axis))
+
+
+def same_bits(bench: Bench, program: Program) -> bool:
+    """Whether a program gives what the contract's own gives on every case, executed in one way."""
+    session = Session(bench.contract, bench.bound, Emulated(bench.contract, bench.bound), (), known=bench.known)
+    for case in bench.cases:
+        try:
+            inputs = bench.experiment.inputs(session, case)
+            instance = Instance(bench.bound.program, case.dims, inputs, case.scalars)
+            first = emulate(instance, EmulateContext())
+            second = emulate(replace(instance, program=program), EmulateContext())
+        except (ArithmeticError, ValueError, IndexError, ArithmeticScopeError):
+            continue  # this case does not exist at these sizes
+        if any(not np.array_equal(first[n], second[n], equal_nan=first[n].dtype.kind == "f") for n in first):
+            return False
+    return True
