@@ -171,10 +171,15 @@ def _outcome(contract: Contract, bound: Bound, experiment: Experiment, kernel: E
 
 
 def _killed(session: Session, experiment: Experiment, cases: list[Case]) -> bool:
-    return any(
-        not seen.skipped and seen.oracle_ok and fails(seen)
-        for seen in (experiment.measure(session, case) for case in cases)
-    )
+    def shows(seen: Observation) -> bool:
+        return not seen.skipped and seen.oracle_ok and fails(seen)
+
+    seen: list[Observation] = []
+    for case in cases:
+        seen.append(experiment.measure(session, case))
+        if shows(seen[-1]):
+            return True
+    return any(map(shows, experiment.finish(session, seen)))  # what only all cases together show
 
 
 def _fault_outcome(
