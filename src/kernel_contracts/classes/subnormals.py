@@ -33,7 +33,7 @@ class SubnormalNumbers:
     mutants: tuple[str, ...] = ("operands",)
     faults: tuple[str, ...] = (
         "flush_inputs", "flush_results", "flush_in_tail", "flush_if_large", "flush_if_strided", "convert_copies",
-        "quiet_nan", "drop_zero_sign", "leave_flushing_on",
+        "canonical_nan", "quiet_nan", "drop_zero_sign", "leave_flushing_on",
     )  # fmt: skip
     extra_inputs: tuple[MeasureItem, ...] = ()
 

@@ -160,14 +160,13 @@ def _specials(spec: TensorSpec, rng: np.random.Generator) -> NDArray[Any]:
     """NaN with random payloads where the format has payloads, and infinities where it has them."""
     fmt, dtype = spec.format, storage_dtype(spec.format)
     word = np.dtype(f"u{dtype.itemsize}")
-    top = to_storage(np.asarray(np.inf), fmt) if fmt.overflow == "inf" else None
-    nan = words(to_storage(np.full(spec.shape, np.nan), fmt))
-    if top is None:  # one NaN of either sign at most; nothing else is special
-        return nan
-    fraction = fmt.precision - 1
-    infinity = int(words(top).reshape(-1)[0])
-    payload = rng.integers(1, 1 << min(fraction, 62), spec.shape, dtype=np.int64)
     sign = rng.integers(0, 2, spec.shape, dtype=np.int64).astype(np.uint64) << np.uint64(8 * dtype.itemsize - 1)
+    if fmt.overflow != "inf":  # no infinities, and one NaN of either sign, or one at all
+        nan = words(to_storage(np.full(spec.shape, np.nan), fmt)).reshape(spec.shape)
+        return nan if fmt.name.endswith("fnuz") else np.asarray(nan | sign.astype(word))
+    fraction = fmt.precision - 1
+    infinity = int(words(to_storage(np.asarray(np.inf), fmt)).reshape(-1)[0])
+    payload = rng.integers(1, 1 << min(fraction, 62), spec.shape, dtype=np.int64)
     value = np.where(rng.integers(0, 4, spec.shape) == 0, 0, payload).astype(np.uint64) | np.uint64(infinity) | sign
     return np.asarray(value.astype(word))
 

@@ -93,8 +93,7 @@ def _tail(array: Bits) -> Bits:
 
 def _canonical(array: Bits) -> Bits:
     """Subnormal numbers gone and every NaN the usual one, as a conversion there and back leaves them."""
-    out = flushed(array)
-    return np.where(np.isnan(from_storage(array)), np.asarray(np.nan).astype(array.dtype), out)
+    return _usual_nan(flushed(array))
 
 
 def _quiet(array: Bits) -> Bits:
@@ -106,6 +105,11 @@ def _quiet(array: Bits) -> Bits:
     step = infinity & -infinity
     bits = words(array).reshape(array.shape)
     return np.asarray(np.where(nan, bits | bits.dtype.type(step >> 1), bits)).view(array.dtype)
+
+
+def _usual_nan(array: Bits) -> Bits:
+    """Every NaN the usual one, its sign and payload lost."""
+    return np.where(np.isnan(from_storage(array)), np.asarray(np.nan).astype(array.dtype), array)
 
 
 def _unsigned_zero(array: Bits) -> Bits:
@@ -150,6 +154,7 @@ FAULT = (
            Change(flushed, flushed, _strided)),
     _fault("convert_copies", "numbers pass a converter: subnormal ones and payloads of NaN are lost",
            Change(_canonical), "subnormal_input"),
+    _fault("canonical_nan", "every NaN comes out as the usual one", Change(None, _usual_nan)),
     _fault("quiet_nan", "a signalling NaN comes out quiet", Change(None, _quiet)),
     _fault("drop_zero_sign", "a zero comes out positive", Change(None, _unsigned_zero)),
     Fault("leave_flushing_on", "flushing stays switched on in the calling thread", lambda c, b, k, a: Leaving(k)),
