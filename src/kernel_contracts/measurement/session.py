@@ -55,7 +55,7 @@ class Session:
     ) -> None:
         self.contract, self.bound, self.kernel = contract, bound, kernel
         self.ladder = ladder
-        self.diagnoser = Diagnoser(bound, mutants)
+        self._diagnoser = Diagnoser(bound, mutants)
         self.others = Spawner(kernel)
 
     def run(self, cases: Iterable[Case]) -> Iterator[Observation]:
@@ -176,7 +176,7 @@ class Session:
         if observation.violating and self.bound.context.summation != "any" and truth.centers:
             looser = self._any_order(instance, truth, outputs)
             observation = replace(observation, readings={**observation.readings, "any_order_ratio": looser})
-        return self.diagnoser.diagnosed(observation, instance, outputs, centers, radii)
+        return self._diagnoser.diagnosed(observation, instance, outputs, centers, radii)
 
     def _any_order(self, instance: Instance, truth: Truth, outputs: Mapping[str, Array]) -> float:
         """How the same answers compare with the bound of a sum in any order."""

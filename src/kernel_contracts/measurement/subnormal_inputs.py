@@ -2,8 +2,9 @@
 
 `subnormal x beside 2^25`: one input holds subnormal numbers, the others a power of two of random sign. `least x beside
 2^-2`: one input holds numbers from the least normal one up to twice that, so that what comes out is subnormal.
-`beneath x beside 2^0`: one input holds what lies beneath the least normal number of the narrower output. `least in all`, `ends` and `bits` speak for themselves. Every range is that of the format that is measured: 2^-140
-is subnormal in fp32, zero in bf16 and in fp16, and normal in fp64.
+`beneath x beside 2^0`: what lies beneath the least normal number of the narrower output. `2^-63 in x beside 2^0`:
+normal numbers whose square is subnormal. `least in all`, `ends` and `bits` speak for themselves. Every range is that
+of the format that is measured: 2^-140 is subnormal in fp32, zero in bf16 and in fp16, and normal in fp64.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from kernel_contracts.numerics.bounded import Array
 from kernel_contracts.numerics.rounding import from_storage, round_to, storage_dtype, to_storage
 
 ENDS, BITS, LEAST_IN_ALL = "ends", "bits", "least in all"
-_ONE = re.compile(r"(subnormal|least|beneath) (\w+) beside (\S+)$")
+_ONE = re.compile(r"(subnormal|least|beneath|2\^-?\d+ in) (\w+) beside (\S+)$")
 _POWER = re.compile(r"(2)\^(-?\d+)$")
 
 
@@ -80,11 +81,14 @@ def _admitted(values: Array, spec: TensorSpec) -> Array:
 def _small(kind: str, spec: TensorSpec, request: Request) -> Array:
     if kind == "beneath":
         return _beneath(spec, request)
-    return _subnormal(spec, request.rng) if kind == "subnormal" else _least(spec, request.rng)
+    if kind == "subnormal":
+        return _subnormal(spec, request.rng)
+    least = spec.format.emin if kind == "least" else int(kind[2:-3])
+    return _least(spec, request.rng, least)
 
 
 def _beneath(spec: TensorSpec, request: Request) -> Array:
-    """Down to a quarter of the output's least number, with digits that it cannot hold: rounding is part of the claim."""
+    """Down to a quarter of the output's least number, with digits that it cannot hold: rounding is claimed too."""
     rng, fmt = request.rng, request.output
     spread = 2.0 ** -((fmt.precision + 1) * rng.random(spec.shape))
     return np.asarray(fmt.least_normal * spread * _signs(spec, rng))
@@ -102,12 +106,13 @@ def _subnormal(spec: TensorSpec, rng: np.random.Generator) -> Array:
     return np.asarray(np.clip(whole, 1.0, count - 1) * least * _signs(spec, rng))
 
 
-def _least(spec: TensorSpec, rng: np.random.Generator) -> Array:
-    """From the least normal number to twice it, with even last digits: half of it needs no rounding."""
+def _least(spec: TensorSpec, rng: np.random.Generator, exponent: int | None = None) -> Array:
+    """From the least normal number, or another power, to twice it, with even last digits: its half needs no rounding."""
     steps = 2.0 ** (spec.format.precision - 2)
     whole = np.floor(steps * (1 + rng.random(spec.shape))) / steps
     whole = np.where(rng.integers(0, 8, spec.shape) == 0, 1.0, whole)
-    return np.asarray(whole * spec.format.least_normal * _signs(spec, rng))
+    power = spec.format.emin if exponent is None else exponent
+    return np.asarray(np.ldexp(whole, power) * _signs(spec, rng))
 
 
 def _plain(spec: TensorSpec, rng: np.random.Generator, beside: str) -> Array:

@@ -6,6 +6,7 @@ or the answer itself is subnormal. Nothing here depends on the kernel.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -127,6 +128,9 @@ def _families(contract: Contract, bound: Bound) -> Iterator[str]:
         if any(f.least_normal > bound.inputs[name].least_normal for f in bound.outputs.values() if f.is_real):
             yield written("beneath", name, level["one"])
         if len(reals) == 1:
+            power = _power(contract, bound, name)
+            if power is not None:
+                yield written(f"2^{power} in", name, level["one"])
             yield written("subnormal", name, level["one"])
             yield written("least", name, level["one"])
             continue
@@ -136,6 +140,22 @@ def _families(contract: Contract, bound: Bound) -> Iterator[str]:
         yield written("least", name, level["one"])
     if len(reals) > 1:
         yield LEAST_IN_ALL
+
+
+def _power(contract: Contract, bound: Bound, name: str) -> int | None:
+    """The power of two, above the least normal number, whose answers are subnormal: 2^-63 where x is squared."""
+    fmt = bound.inputs[name]
+    top = math.frexp(fmt.max_finite)[1] - 1
+    if any(n.op in _ELEMENTARY for n in bound.program.nodes):
+        return None
+    dims = _dims(contract, _lane(contract, bound), 1)
+    scalars = {s.name: s.default if s.default is not None else 1 for s in contract.scalars}
+    hits = []
+    for power in range(fmt.emin + 1, top, max(fmt.precision // 3, 1)):
+        family = written(f"2^{power} in", name, "2^0")
+        if _matters(contract, bound, dims, scalars, family, results=True):
+            hits.append(power)
+    return hits[len(hits) // 2] if hits else None
 
 
 def _parameters(
@@ -151,9 +171,15 @@ def _parameters(
 
 
 def _matters(
-    contract: Contract, bound: Bound, dims: Mapping[str, int], scalars: Mapping[str, Any], family: str
+    contract: Contract,
+    bound: Bound,
+    dims: Mapping[str, int],
+    scalars: Mapping[str, Any],
+    family: str,
+    *,
+    results: bool = False,
 ) -> bool:
-    """Whether an answer depends on how subnormal numbers are treated."""
+    """Whether an answer depends on how subnormal numbers are treated; with `results`, whether one is subnormal."""
     request = request_of(contract, bound, dims, scalars, 7)
     with np.errstate(all="ignore"):
         try:
@@ -168,9 +194,9 @@ def _matters(
                 continue
             y, z = round_to(usual[name], fmt), round_to(other[name], fmt)
             small = (y != 0) & (np.abs(y) < fmt.least_normal)
-            if bool(small.any()) or not np.array_equal(y, z, equal_nan=True):
+            if bool(small.any()) or not (results or np.array_equal(y, z, equal_nan=True)):
                 return True
-    return adds(bound) and family.startswith("least")
+    return not results and adds(bound) and family.startswith("least")
 
 
 def zeroed(bound: Bound, inputs: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,9 @@ _STAKES = ("input_at_stake", "result_at_stake", "moved_at_stake")
 
 
 def flushed(evidence: Evidence, *kinds: str) -> tuple[Observation, ...]:
-    """Failing cases with elements lost in one of these ways."""
+    """Failing cases with elements lost in one of these ways; none where coerced operands explain the failures."""
+    if evidence.explained_by("operands") is not None:
+        return ()
     return tuple(o for o in evidence.failing if any(o.readings.get(k) for k in kinds))
 
 

@@ -22,6 +22,7 @@ from kernel_contracts.measurement.conduct import float_state
 from kernel_contracts.measurement.emulated import Callee
 from kernel_contracts.measurement.experiments.base import Measured, thinned
 from kernel_contracts.measurement.flushing import BETWEEN, INPUT, PAIRS, RESULT, Hypotheses, Pair, Views, declared
+from kernel_contracts.measurement.hypotheses import explain
 from kernel_contracts.measurement.inputs.base import families
 from kernel_contracts.measurement.moves import is_move
 from kernel_contracts.measurement.moving import compared, stored
@@ -30,7 +31,12 @@ from kernel_contracts.measurement.subnormal_inputs import make
 from kernel_contracts.measurement.subnormal_plan import subnormal_cases
 from kernel_contracts.numerics.bounded import Array
 from kernel_contracts.numerics.interpret import Instance
+from kernel_contracts.signatures.base import EXPLAINS
 
+#: Faults beside flushing that this class looks for: operands taken in another format.
+_COERCIONS = ("operands",)
+_STAKES = ("input_at_stake", "result_at_stake")
+_DONE = ("input_flushed", "result_flushed", "either_flushed", "intermediate_flushed", "subnormals_kept", "unexplained")
 _SWITCHES = ("flush_to_zero", "denormals_are_zero", "rounding")
 
 
@@ -142,48 +148,55 @@ def _judged(
     fitting = [p for p in PAIRS if all(bool(v.fits[p].all()) for v in views.values())]
     admitted = declared(session.contract) or PAIRS[:1]
     best = min(admitted, key=lambda p: sum(int(np.count_nonzero(~v.fits[p])) for v in views.values()))
-    counts = _counts(views, best)
+    counts, guessed = _counts(views, best)
+    left: dict[str, float] = {}
+    if sum(guessed.values()) or counts["unexplained"]:
+        instance = Instance(session.bound.program, case.dims, inputs, scalars)
+        centers, radii = ({n: getattr(v, a) for n, v in views.items()} for a in ("center", "tolerance"))
+        left = explain(session.bound, instance, outputs, centers, _COERCIONS, radii)
+    if min(left.values(), default=1.0) > EXPLAINS:
+        counts = {k: n + guessed.get(k, 0.0) for k, n in counts.items()}
+    else:
+        counts["unexplained"] += sum(guessed.values())
     counts["pairs"] = float(sum(1 << k for k, p in enumerate(PAIRS) if p in fitting))
     counts["least_normal"] = float(min(f.emin for f in session.bound.inputs.values() if f.is_real))
-    observation = replace(
+    return replace(
         seen,
         outputs=tuple(_reading(n, outputs[n], v, best) for n, v in views.items()),
         oracle=truth.oracle,
         oracle_ok=hypotheses.good,
         readings={**seen.readings, **counts, **_places(views)},
+        hypotheses=left,
     )
-    if counts["unexplained"] and all(n in views for n in outputs):
-        instance = Instance(session.bound.program, case.dims, inputs, scalars)
-        centers, radii = ({n: getattr(v, a) for n, v in views.items()} for a in ("center", "tolerance"))
-        observation = session.diagnoser.diagnosed(observation, instance, outputs, centers, radii)
-    return observation
 
 
-def _counts(views: Mapping[str, Views], best: Pair) -> dict[str, float]:
-    """How many elements were at stake, and what was done with those that the best admitted treatment calls wrong."""
-    found = dict.fromkeys(
-        ("input_at_stake", "result_at_stake", "input_flushed", "result_flushed", "either_flushed",
-         "intermediate_flushed", "subnormals_kept", "unexplained"), 0.0,
-    )  # fmt: skip
+def _counts(views: Mapping[str, Views], best: Pair) -> tuple[dict[str, float], dict[str, float]]:
+    """How many elements were at stake, and what was done with those that the best admitted treatment calls wrong.
+
+    Second, those that only a flush somewhere within a longer computation could explain, for want of a better reason.
+    """
+    found, guessed = dict.fromkeys(_STAKES + _DONE, 0.0), dict.fromkeys(_DONE, 0.0)
     for v in views.values():
         found["input_at_stake"] += float(np.count_nonzero(v.input_matters & ~v.free))
         found["result_at_stake"] += float(np.count_nonzero(v.result_matters & ~v.free))
-        rest = ~v.fits[best]
         by_input = v.plainly[PAIRS[2]] | v.plainly[PAIRS[3]]
         by_result = v.plainly[PAIRS[1]]
         loosely = v.fits[PAIRS[1]] | v.fits[PAIRS[2]] | v.fits[PAIRS[3]]
-        kinds = {
-            "subnormals_kept": v.plainly[PAIRS[0]],
-            "either_flushed": by_input & by_result,
-            "input_flushed": by_input | (loosely & v.input_matters),
-            "result_flushed": by_result | (loosely & v.result_matters),
-            "intermediate_flushed": loosely,
-            "unexplained": np.ones_like(rest),
-        }
-        for kind, mask in kinds.items():
-            found[kind] += float(np.count_nonzero(rest & mask))
+        kinds = (
+            (found, "subnormals_kept", v.plainly[PAIRS[0]]),
+            (found, "either_flushed", by_input & by_result),
+            (found, "input_flushed", by_input),
+            (found, "result_flushed", by_result),
+            (guessed, "input_flushed", loosely & v.input_matters),
+            (guessed, "result_flushed", loosely & v.result_matters),
+            (guessed, "intermediate_flushed", loosely),
+            (found, "unexplained", np.ones_like(loosely)),
+        )
+        rest = ~v.fits[best]
+        for into, kind, mask in kinds:
+            into[kind] += float(np.count_nonzero(rest & mask))
             rest = rest & ~mask
-    return found
+    return found, guessed
 
 
 def _places(views: Mapping[str, Views]) -> dict[str, float]:
