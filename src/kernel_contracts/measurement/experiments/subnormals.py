@@ -179,14 +179,14 @@ def _counts(views: Mapping[str, Views], best: Pair) -> tuple[dict[str, float], d
     for v in views.values():
         found["input_at_stake"] += float(np.count_nonzero(v.input_matters & ~v.free))
         found["result_at_stake"] += float(np.count_nonzero(v.result_matters & ~v.free))
-        by_input = v.plainly[PAIRS[2]] | v.plainly[PAIRS[3]]
-        by_result = v.plainly[PAIRS[1]]
+        by_result, by_input, by_both = (v.plainly[p] for p in PAIRS[1:])
         loosely = v.fits[PAIRS[1]] | v.fits[PAIRS[2]] | v.fits[PAIRS[3]]
         kinds = (
             (found, "subnormals_kept", v.plainly[PAIRS[0]]),
             (found, "either_flushed", by_input & by_result),
             (found, "input_flushed", by_input),
             (found, "result_flushed", by_result),
+            (found, "input_flushed", by_both),
             (guessed, "input_flushed", loosely & v.input_matters),
             (guessed, "result_flushed", loosely & v.result_matters),
             (guessed, "intermediate_flushed", loosely),
