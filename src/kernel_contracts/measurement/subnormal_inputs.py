@@ -107,7 +107,7 @@ def _subnormal(spec: TensorSpec, rng: np.random.Generator) -> Array:
 
 
 def _least(spec: TensorSpec, rng: np.random.Generator, exponent: int | None = None) -> Array:
-    """From the least normal number, or another power, to twice it, with even last digits: its half needs no rounding."""
+    """From the least normal number, or another power, to twice it, with even last digits: half of it is exact."""
     steps = 2.0 ** (spec.format.precision - 2)
     whole = np.floor(steps * (1 + rng.random(spec.shape))) / steps
     whole = np.where(rng.integers(0, 8, spec.shape) == 0, 1.0, whole)

@@ -160,14 +160,28 @@ def _judged(
         counts["unexplained"] += sum(guessed.values())
     counts["pairs"] = float(sum(1 << k for k, p in enumerate(PAIRS) if p in fitting))
     counts["least_normal"] = float(min(f.emin for f in session.bound.inputs.values() if f.is_real))
+    mixed = "" if set(fitting) & set(admitted) else _mixed_within(views, admitted)
     return replace(
         seen,
+        defect="subnormals_mixed" if mixed else "",
+        detail=mixed,
         outputs=tuple(_reading(n, outputs[n], v, best) for n, v in views.items()),
         oracle=truth.oracle,
         oracle_ok=hypotheses.good,
         readings={**seen.readings, **counts, **_places(views)},
         hypotheses=left,
     )
+
+
+def _mixed_within(views: Mapping[str, Views], admitted: Sequence[Pair]) -> str:
+    """A sentence where each element follows some admitted treatment and no one of them explains all."""
+    chosen = {n: [v.plainly[p] for p in admitted] for n, v in views.items()}
+    if len(admitted) < 2 or not all(bool(np.logical_or.reduce(c).all()) for c in chosen.values()):
+        return ""
+    stake = {n: (v.input_matters | v.result_matters) & ~v.free for n, v in views.items()}
+    kept = sum(int(np.count_nonzero(stake[n] & v.plainly[PAIRS[0]])) for n, v in views.items())
+    total = sum(int(np.count_nonzero(s)) for s in stake.values())
+    return f"{kept} subnormal numbers kept and {total - kept} flushed in one call"
 
 
 def _counts(views: Mapping[str, Views], best: Pair) -> tuple[dict[str, float], dict[str, float]]:
@@ -265,11 +279,11 @@ def _named(o: Observation, pair: Pair) -> Observation:
 def _mixed(o: Observation, usual: Pair, here: Pair | None) -> str:
     words = {"preserve": "kept", "flush": "flushed"}
     other = here or usual
+    parts = [(kind, one, two) for kind, one, two in zip(("inputs", "results"), other, usual, strict=True) if one != two]
     sizes = ", ".join(f"{k} = {v}" for k, v in o.case.dims.items())
-    return (
-        f"inputs {words[other[0]]} and results {words[other[1]]} with {o.case.layout} inputs at {sizes}, "
-        f"inputs {words[usual[0]]} and results {words[usual[1]]} elsewhere"
-    )
+    said = " and ".join(f"{kind} {words[one]}" for kind, one, _ in parts)
+    elsewhere = " and ".join(words[two] for *_, two in parts)
+    return f"{said} with {o.case.layout} memory at {sizes}, {elsewhere} in most cases"
 
 
 EXPERIMENT = Subnormals()
