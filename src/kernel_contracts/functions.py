@@ -51,6 +51,7 @@ class InProcess:
         except TypeError as error:
             raise ArithmeticScopeError(f"stack {self._stack.name} cannot hold these inputs: {error}") from None
         passed = {k: v for k, v in scalars.items() if self._accepted is None or k in self._accepted}
+        before = conduct.float_state()
         began = time.perf_counter()
         with warnings.catch_warnings():
             # a test run that turns warnings into errors must not make an exception of a kernel's
@@ -64,7 +65,7 @@ class InProcess:
         touched = {*exchange.changed(image, buffer, places), *lost}
         return replace(
             result, mutated=tuple(a.name for a in arrays if a.name in touched), seconds=seconds,
-            dropped=tuple(k for k in scalars if k not in passed),
+            dropped=tuple(k for k in scalars if k not in passed), state={**ending.state, "before": before},
         )  # fmt: skip
 
     def _result(self, ending: conduct.Ending) -> CallResult:

@@ -15,7 +15,7 @@ import numpy as np
 from kernel_contracts.classes import classes
 from kernel_contracts.classes.judging import fails
 from kernel_contracts.contracts.determinism import promise_of
-from kernel_contracts.contracts.evidence import Case
+from kernel_contracts.contracts.evidence import Case, Observation
 from kernel_contracts.contracts.model import Bound, Contract
 from kernel_contracts.errors import ArithmeticScopeError
 from kernel_contracts.measurement.emulated import Callee, Emulated
@@ -91,13 +91,19 @@ def killed(bench: Bench, kernel: Callee, front: list[Case], *, once: bool = Fals
     session = bench.session(kernel)
     measure = session.measure if once else partial(bench.experiment.measure, session)
     first = {id(c) for c in front}
+    measured: list[Observation] = []
     for case in (*front, *(c for c in bench.cases if id(c) not in first)):
         seen = measure(case)
-        if not seen.skipped and seen.oracle_ok and fails(seen):
+        if _shows(seen):
             if id(case) not in first:
                 front.append(case)
             return True
-    return False
+        measured.append(seen)
+    return not once and any(map(_shows, bench.experiment.finish(session, measured)))  # what only all cases show
+
+
+def _shows(seen: Observation) -> bool:
+    return not seen.skipped and seen.oracle_ok and fails(seen)
 
 
 def _fault_outcome(bench: Bench, fault: Fault, arguments: tuple[object, ...]) -> str:

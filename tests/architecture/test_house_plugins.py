@@ -24,7 +24,7 @@ class Folder:
 
 FOLDERS = (
     Folder("classes", "CLASS", ("base", "judging", "policies")),
-    Folder("signatures", "RULE", ("base",), named=True),
+    Folder("signatures", "RULE", ("base", "flushing"), named=True),
     Folder("stacks", "STACK", ("base", "__main__"), named=True),
     Folder("oracles", "ORACLE", ()),
     Folder("numerics/operators", "OPERATORS", ("base",)),

@@ -40,6 +40,8 @@ class FaultCase:
     limit: int = LIMIT
     alone: bool = False
     """Must run in a process of its own: what it does depends on the process, or spoils it."""
+    needs: str = ""
+    """A package that must be installed for it to run."""
 
     @property
     def module(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -120,8 +121,9 @@ class Trial:
 
 
 def trial_names() -> tuple[str, ...]:
-    """Everything that can be tried: each case twice, then the controls."""
-    return (*(f"{c} {which}" for c in fault_cases() for which in ("faulty", "sibling")), *controls())
+    """Everything that can be tried here: each case twice, then the controls."""
+    here = (c.id for c in fault_cases().values() if not c.needs or importlib.util.find_spec(c.needs))
+    return (*(f"{c} {which}" for c in here for which in ("faulty", "sibling")), *controls())
 
 
 def class_of(name: str) -> str:

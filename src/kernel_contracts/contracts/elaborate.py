@@ -32,6 +32,7 @@ POLICIES: Mapping[str, tuple[str, ...]] = {
     "signed_zero": ("preserve", "either"),
     "subnormal_input": ("preserve", "flush"),
     "subnormal_result": ("preserve", "flush"),
+    "subnormal_intermediate": ("preserve", "flush"),
     "overflow": ("inf", "saturate", "nan", "raise"),
     "out_of_bounds": ("raise", "clamp", "zero", "wrap", "drop", "undefined"),
     "out_of_bounds_read": ("raise", "clamp", "zero", "wrap", "drop", "undefined"),

@@ -50,7 +50,8 @@ class CallResult:
     printed: str = ""
     """Tail of what the kernel printed."""
     state: Mapping[str, Any] = field(default_factory=dict)
-    """Floating-point switches of the calling thread after the call; under `before`, the same before it."""
+    """Floating-point switches of the calling thread after the call; under `before`, the same before it,
+    under `fresh` before the kernel was loaded."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from kernel_contracts.contracts.model import Bound, Contract
 from kernel_contracts.errors import ArithmeticScopeError
 from kernel_contracts.measurement.calls import ArrayIn, CallResult
 from kernel_contracts.measurement.exchange import format_name
+from kernel_contracts.measurement.moves import is_move, moved
 from kernel_contracts.numerics.bounded import Array
 from kernel_contracts.numerics.interpret import Instance, emulate
 from kernel_contracts.numerics.number_wins import NUMBER_WINS
@@ -86,6 +87,11 @@ class Emulated:
         )  # fmt: skip
         try:
             program = self.program if self.when is None or self.when(dims) else self.bound.program
+            if any(x.dtype.kind == "f" and np.isnan(x).any() for x in inputs.values()) and is_move(
+                program, self.bound.outputs
+            ):
+                bits = moved(program, dims, arrays, scalars)  # values have no payload
+                return returned(tuple(bits[t.name] for t in self.contract.outputs), began)
             numbers_win = self.contract.policies.get("nan") == ("number_wins",)
             with np.errstate(all="ignore"):
                 made = emulate(Instance(program, dims, inputs, dict(scalars)), how, NUMBER_WINS if numbers_win else {})

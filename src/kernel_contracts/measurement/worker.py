@@ -70,12 +70,14 @@ class _Worker:
         self._kernel: Resolved | None = None
         self._libc = ctypes.CDLL(None)
         self._poison = Poison()
+        self._fresh: dict[str, Any] = {}
 
     def greet(self) -> None:
         """Facts about the platform, taken before any code of the kernel has run."""
         try:
             devices, version = self._stack.devices(), self._stack.version()
             facts = platform_fingerprint(self._stack.fingerprint())
+            self._fresh = conduct.float_state()
         except Exception as error:  # the library is there but does not start
             text = f"stack {self._stack.name} cannot be used here: {type(error).__name__}: {error}"
             return self._channel.send({"kind": "refused", "text": text[:2000]})
@@ -132,7 +134,7 @@ class _Worker:
             os._exit(0)
         ending = conduct.run(self._kernel.function, natives, message["scalars"], self._stack, self._device)
         self._poison.lift()
-        state = {**ending.state, "before": before}
+        state = {**ending.state, "before": before, "fresh": self._fresh}
         if ending.error is None:
             self._channel.send({"kind": "returned", "id": message["id"]})
             last = self._outputs(ending.value, names, views)

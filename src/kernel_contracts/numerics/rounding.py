@@ -103,7 +103,8 @@ def from_storage(a: Any) -> NDArray[Any]:
     stored: NDArray[Any] = np.asarray(a)
     if stored.dtype == np.bool_:
         return stored.copy()
-    return stored.astype(np.int64 if stored.dtype.kind in "iu" else np.float64)
+    with np.errstate(invalid="ignore"):  # a signalling NaN
+        return stored.astype(np.int64 if stored.dtype.kind in "iu" else np.float64)
 
 
 def _storage(fmt: Format) -> Any:

@@ -14,6 +14,7 @@ from kernel_contracts.errors import UsageError
 from kernel_contracts.measurement.calls import ArrayIn, CallResult
 from kernel_contracts.measurement.emulated import Callee, dims_of
 from kernel_contracts.measurement.faults.base import Fault, Faulty
+from kernel_contracts.measurement.faults.subnormals import flushing
 from kernel_contracts.measurement.index_policy import (
     NEGATIVE,
     OUT,
@@ -92,7 +93,8 @@ def _wrap(contract: Contract, bound: Bound, inner: Callee, arguments: tuple[obje
 
 
 def conforming(contract: Contract, bound: Bound, inner: Callee) -> Callee:
-    """The kernel under the first policy that the contract declares; unchanged where it declares none on indices."""
+    """The kernel under the first policy that the contract declares on indices and on subnormal numbers."""
+    inner = flushing(contract, bound, inner)
     where = indexing(contract, bound)
     if where is None or not any(p.startswith(OUT) or p == NEGATIVE for p in contract.policies):
         return inner

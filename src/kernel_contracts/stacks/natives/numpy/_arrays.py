@@ -1,4 +1,4 @@
-"""What every operation of NumPy here needs: its array type, and float32 at least, and the functions that two families share."""
+"""What every operation of NumPy here needs: its array type, float32 at least, and what two families share."""
 
 from __future__ import annotations
 
