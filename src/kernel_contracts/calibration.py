@@ -7,8 +7,9 @@ that gives the same bits as the original on every planned case is no mutant and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -16,22 +17,25 @@ from kernel_contracts.classes import classes
 from kernel_contracts.classes.judging import fails
 from kernel_contracts.contracts.evidence import Case, Observation, Verdict
 from kernel_contracts.contracts.model import Bound, Contract
+from kernel_contracts.contracts.schedules import variations_of
 from kernel_contracts.errors import ArithmeticScopeError
 from kernel_contracts.language import syntax
 from kernel_contracts.language.clauses import kernel as written
+from kernel_contracts.measurement.calls import Way
 from kernel_contracts.measurement.emulated import Callee, Emulated
 from kernel_contracts.measurement.experiments import Experiment, experiments
 from kernel_contracts.measurement.faults import Fault, faults
 from kernel_contracts.measurement.faults.index import conforming
 from kernel_contracts.measurement.functional import ordinary, passes
 from kernel_contracts.measurement.process import Kernel
+from kernel_contracts.measurement.scheduling import Under, space_of
 from kernel_contracts.measurement.session import Session
 from kernel_contracts.numerics.interpret import Instance, emulate
 from kernel_contracts.numerics.mutants import mutants
 from kernel_contracts.numerics.operators.base import EmulateContext
 from kernel_contracts.numerics.program import Program
 from kernel_contracts.oracles import ladder
-from kernel_contracts.states import kernels_of, steady
+from kernel_contracts.states import kernels_of, own_kernel
 
 Watch = Callable[[str], None]
 
@@ -110,7 +114,7 @@ def calibrate(
             shown = f"{name}({', '.join(map(str, arguments))})" if arguments else name
             for where, program in mutants()[name].apply(bound.program, arguments):
                 say(f"{contract.name} {bound.label}: {shown}")
-                mutant = Emulated(contract, bound, program, steady=steady(contract, bound))
+                mutant = own_kernel(contract, bound, program)
                 results.append(MutantResult(shown, where, _outcome(contract, bound, experiment, mutant, cases)))
     for name in klass.faults if score else ():
         for arguments in faults()[name].defaults:
@@ -155,7 +159,7 @@ def _equivalent(contract: Contract, bound: Bound, experiment: Experiment, kernel
 def _observed(session: Session, experiment: Experiment, cases: list[Case], state: str) -> list[Observation]:
     """Every case of a good kernel; of the others until a few have failed."""
     seen: list[Observation] = []
-    for case in cases:
+    for case in experiment.completed(session, cases):
         seen.append(experiment.measure(session, case))
         if state != "good" and sum(fails(o) for o in seen) >= _ENOUGH:
             break
@@ -189,15 +193,28 @@ def _fault_outcome(
     if _killed(faulty(), experiment, cases):
         return "killed"
     # both start anew, so both draw the same orders of summation
-    without = Session(contract, bound, conforming(contract, bound, Emulated(contract, bound)), ())
+    without = Session(contract, bound, conforming(contract, bound, own_kernel(contract, bound)), ())
     with_fault = faulty()
-    for case in cases:
-        inputs = experiment.inputs(without, case)
-        (first, own, _), (second, other, _) = without.called(case, inputs), with_fault.called(case, inputs)
+    for case, inputs, way in _calls(without, experiment, cases):
+        (first, own, _), (second, other, _) = (
+            s.called(case, inputs, None if way is None else Under(s.kernel, way)) for s in (without, with_fault)
+        )
         same = all(n in other and np.array_equal(y, other[n], equal_nan=y.dtype.kind == "f") for n, y in own.items())
         if first.outcome is not second.outcome or not same:
             return "survived"
     return "equivalent"
+
+
+def _calls(
+    session: Session, experiment: Experiment, cases: list[Case]
+) -> Iterator[tuple[Case, dict[str, Any], Way | None]]:
+    """Every case, and where there are schedules each of them twice: what is kept from a call shows in the next."""
+    parameter = variations_of(session.contract).parameter
+    for case in cases:
+        inputs = experiment.inputs(session, case)
+        yield case, inputs, None
+        for index in 2 * [*range(len(space_of(session.kernel, parameter, case.dims).labels))]:
+            yield case, inputs, Way(parameter, case.dims, index)
 
 
 def _same_bits(session: Session, bound: Bound, experiment: Experiment, program: Program, cases: list[Case]) -> bool:

@@ -13,11 +13,13 @@ from kernel_contracts.contracts.values import Problem, constant
 from kernel_contracts.errors import UsageError
 from kernel_contracts.language import syntax
 from kernel_contracts.language.diagnostics import did_you_mean
+from kernel_contracts.measurement.candidates import Candidates
 from kernel_contracts.measurement.emulated import Callee, Emulated, Fixed, When
 from kernel_contracts.measurement.faults import faults
 from kernel_contracts.measurement.faults.index import conforming
 from kernel_contracts.measurement.process import Kernel
 from kernel_contracts.numerics.mutants import mutants
+from kernel_contracts.numerics.program import Program
 
 
 def kernels_of(contract: Contract, bound: Bound, entry: syntax.CalibrateState) -> Sequence[Callee]:
@@ -25,7 +27,7 @@ def kernels_of(contract: Contract, bound: Bound, entry: syntax.CalibrateState) -
     kernel = entry.kernel
     name = kernel.id if isinstance(kernel, syntax.Name) else kernel.function if isinstance(kernel, syntax.Call) else ""
     if name == "emulated":
-        return [conforming(contract, bound, Emulated(contract, bound, steady=steady(contract, bound)))]
+        return [conforming(contract, bound, own_kernel(contract, bound))]
     if name == "zeros":
         return [Fixed(lambda shape, fmt: np.zeros(shape))]
     if name == "ones":
@@ -53,7 +55,16 @@ def _mutants_of(contract: Contract, bound: Bound, call: syntax.Call) -> Sequence
     arguments = tuple(_argument(a.value) for a in fault.arguments) if isinstance(fault, syntax.Call) else ()
     when = _when(contract, call.arguments[1].value) if len(call.arguments) > 1 else None
     found = mutants()[name].apply(bound.program, arguments)
-    return [Emulated(contract, bound, p, when=when, steady=steady(contract, bound)) for _, p in found]
+    return [own_kernel(contract, bound, p, when) for _, p in found]
+
+
+def own_kernel(
+    contract: Contract, bound: Bound, program: Program | None = None, when: When | None = None
+) -> Emulated:  # fmt: skip
+    """The contract's program, or `program` in its place, as a kernel of the kind that the class measures."""
+    if classes()[contract.class_id].plan(contract, bound).experiment == "schedules":
+        return Candidates(contract, bound, program, when)
+    return Emulated(contract, bound, program, when=when, steady=steady(contract, bound))
 
 
 def steady(contract: Contract, bound: Bound) -> bool:
