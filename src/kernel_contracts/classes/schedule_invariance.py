@@ -87,8 +87,8 @@ def schedule_notes(observations: Sequence[Observation]) -> list[str]:
         notes.append(f"{_counted(offered)} ({widest.facts['space']}): {widest.facts.get('offered', '')}")
     else:
         notes.append(
-            "the kernel exposes no schedules, so only its calls and processes were compared; "
-            "see docs/classes/C-CMP-02.md for three ways to expose them"
+            "the kernel exposes no schedules: only its calls and processes were compared; "
+            "`kernel.schedules` and a parameter `schedule` expose them"
         )
     refused = sorted({label for o in seen for label in o.facts.get("refused", "").split("; ") if label})
     if refused:

@@ -81,10 +81,21 @@ class Schedules:
     def entries(self, dims: Mapping[str, int]) -> list[Entry]:
         key = tuple(sorted(dims.items()))
         if key not in self._made:
+            self._made[key] = self._read(dims)
+        return self._made[key]
+
+    def _read(self, dims: Mapping[str, int]) -> list[Entry]:
+        try:
             source = _source(self.function, self.parameter)
             tuners = _tuners(self.function, source)
-            self._made[key] = _distinct(_of_tuners(tuners) if tuners else _listed(source, dims))
-        return self._made[key]
+            return _distinct(_of_tuners(tuners) if tuners else _listed(source, dims))
+        except TargetError:
+            raise
+        except Exception as error:  # functions, generators and words of the kernel's author
+            raise TargetError(
+                f"the schedules of the kernel cannot be read: {type(error).__name__}: {error}; give a list, a dict of "
+                f"named schedules, or a function of {', '.join(dims) or 'no sizes'} that returns one"
+            ) from None
 
     @contextmanager
     def applied(self, dims: Mapping[str, int], index: int) -> Iterator[dict[str, Any]]:
@@ -159,28 +170,17 @@ def _listed(source: Any, dims: Mapping[str, int]) -> list[Entry]:
         return [Entry(str(k)[:_LABEL], v) for k, v in itertools.islice(source.items(), LIMIT)]
     if isinstance(source, str | bytes) or not isinstance(source, Iterable):
         raise TargetError(
-            f"the schedules of the kernel are a {type(source).__name__}: give a list, a dict of named schedules, or "
+            f"the schedules of the kernel are of type {type(source).__name__}: give a list, a dict of named schedules, or "
             "a function that returns one"
         )
-    try:
-        return [Entry(label_of(v), v) for v in itertools.islice(source, LIMIT)]
-    except Exception as error:
-        raise TargetError(f"the schedules of the kernel cannot be listed: {type(error).__name__}: {error}") from None
+    return [Entry(label_of(v), v) for v in itertools.islice(source, LIMIT)]
 
 
 def _called(make: Callable[..., Any], dims: Mapping[str, int]) -> Any:
     """A function of the sizes: those that it names by name, all of them as one dict, or none."""
     names, anything = _parameters(make)
     named = dict(dims) if anything else {n: dims[n] for n in names if n in dims}
-    try:
-        if named or not names:
-            return make(**named)
-        return make(dict(dims))
-    except Exception as error:
-        raise TargetError(
-            f"the function that gives the kernel's schedules raised {type(error).__name__}: {error}; it is called "
-            f"with the sizes it names, of {', '.join(dims) or 'none'}"
-        ) from None
+    return make(**named) if named or not names else make(dict(dims))
 
 
 def label_of(value: Any) -> str:

@@ -68,7 +68,7 @@ def _kept(y: Array, former: Array | None, right: Array | None) -> NDArray[np.boo
         return np.zeros(y.shape, bool)
     same = np.asarray((y == former) & (y != 0))
     if right is not None:
-        return same & np.asarray(y != right)
+        return np.asarray(same & (y != right))
     moved = not same.all() and len(np.unique(y[same])) > 1  # else it may be a kernel that looks at no input at all
     return same if moved else np.zeros(y.shape, bool)
 

@@ -130,8 +130,6 @@ class _Worker:
             answer = {"kind": "schedules", **dataclasses.asdict(space)}
         except TargetError as error:
             answer = {"kind": "refused", "text": str(error)}
-        except BaseException as error:  # labels and sizes come from the kernel's own objects
-            answer = {"kind": "refused", "text": f"its schedules cannot be read: {conduct.describe(error)['text']}"}
         self._flush()
         return self._channel.send({**answer, "id": message["id"]})
 

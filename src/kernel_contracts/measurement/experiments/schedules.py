@@ -55,7 +55,7 @@ class ScheduleTrials(Measured):
         parameter = variations_of(session.contract).parameter
         tiles = space_of(session.kernel, parameter, cases[0].dims).tiles
         known = {tuple(sorted(c.dims.items())) for c in cases}
-        made = [*cases]
+        made, first = [*cases], 1 + max(c.id for c in cases)
         for tile, dims in _around(session.contract, cases, tiles):
             key = tuple(sorted(dims.items()))
             like = cases[len(made) % len(cases)]
@@ -65,7 +65,14 @@ class ScheduleTrials(Measured):
             known.add(key)
             seed = int(np.random.default_rng([like.seed, len(made)]).integers(0, 2**63 - 1))
             made.append(
-                replace(like, id=len(made), dims=dims, seed=seed, layout=Layout.CONTIGUOUS, shape_family=f"tile {tile}")
+                replace(
+                    like,
+                    id=first + len(made) - len(cases),
+                    dims=dims,
+                    seed=seed,
+                    layout=Layout.CONTIGUOUS,
+                    shape_family=f"tile {tile}",
+                )
             )
             if len(made) >= len(cases) + max(len(cases) // 2, 4):
                 break
@@ -139,7 +146,7 @@ def _under(
     seen = replace(seen, readings={**seen.readings, "right_schedules": right})
     story = memory_story(answer, trial.reference)
     if story is not None:
-        return replace(seen, defect=story[0], detail=f"under schedule {answer.label} {story[1]}")
+        return replace(seen, defect=story[0], detail=f"under schedule {answer.label}: {story[1]}")
     found = remainder_story(session, case, inputs, answer, trial.space.tiles)
     return replace(seen, hypotheses={**seen.hypotheses, **found})
 

@@ -131,7 +131,8 @@ def _carries(kernel: Tuned, index: int | None, outputs: tuple[Raw, ...], sizes: 
         total = np.array(from_storage(y))
         for start in range(_TILE * -(-total.shape[-1] // (2 * _TILE)), total.shape[-1], _TILE):
             if start:
-                total[..., start : start + _TILE] -= from_storage(y)[..., start - 1 : start]
+                with np.errstate(invalid="ignore"):
+                    total[..., start : start + _TILE] -= from_storage(y)[..., start - 1 : start]
         out.append(kernel.stored(k, total))
     return tuple(out)
 
