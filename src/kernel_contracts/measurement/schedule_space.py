@@ -170,8 +170,8 @@ def _listed(source: Any, dims: Mapping[str, int]) -> list[Entry]:
         return [Entry(str(k)[:_LABEL], v) for k, v in itertools.islice(source.items(), LIMIT)]
     if isinstance(source, str | bytes) or not isinstance(source, Iterable):
         raise TargetError(
-            f"the schedules of the kernel are of type {type(source).__name__}: give a list, a dict of named schedules, or "
-            "a function that returns one"
+            f"the schedules of the kernel are of type {type(source).__name__}: give a list, a dict of named schedules, "
+            "or a function that returns one"
         )
     return [Entry(label_of(v), v) for v in itertools.islice(source, LIMIT)]
 
