@@ -69,7 +69,7 @@ def own_kernel(
 
 def steady(contract: Contract, bound: Bound) -> bool:
     """Whether our own kernels keep to one order: where repetition is measured, a new one at each call is the fault."""
-    return classes()[contract.class_id].plan(contract, bound).experiment == "repeats"
+    return classes()[contract.class_id].plan(contract, bound).experiment in ("repeats", "schedules")
 
 
 def _fault_of(contract: Contract, bound: Bound, fault: syntax.Expr) -> Callee:
