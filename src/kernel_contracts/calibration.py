@@ -146,7 +146,7 @@ def _equivalent(bench: Bench, kernel: Callee) -> bool:
 def _observed(bench: Bench, session: Session, state: str) -> list[Observation]:
     """Every case of a good kernel; of the others until a few have failed."""
     seen: list[Observation] = []
-    for case in bench.cases:
+    for case in bench.experiment.completed(session, bench.cases):
         seen.append(bench.experiment.measure(session, case))
         if state != "good" and sum(fails(o) for o in seen) >= _ENOUGH:
             break

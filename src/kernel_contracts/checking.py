@@ -146,6 +146,7 @@ def check_contract(
     experiment = experiments()[plan.experiment]
     cases = experiment.cases(contract, bound, plan, seed=seed, samples=options.samples, fixed=fixed)
     session = Session(contract, bound, kernel, ladder(), tuple(mutants()))
+    cases = experiment.completed(session, cases)
     seen: list[Observation] = []
     for done, case in enumerate(cases, 1):
         observation = experiment.measure(session, case)

@@ -10,6 +10,7 @@ import inspect
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +22,8 @@ from kernel_contracts.contracts.evidence import Outcome
 from kernel_contracts.errors import ArithmeticScopeError, UsageError
 from kernel_contracts.measurement import conduct, exchange
 from kernel_contracts.measurement.adapter import Stack
-from kernel_contracts.measurement.calls import ArrayIn, CallResult
+from kernel_contracts.measurement.calls import ArrayIn, CallResult, Way
+from kernel_contracts.measurement.schedule_space import Schedules, Space
 from kernel_contracts.stacks.base import find
 
 Function = Callable[..., Any]
@@ -34,6 +36,14 @@ class InProcess:
         self._function, self._stack = function, stack
         self._device = device or stack.devices()[0]
         self._accepted = _keywords(function)
+        self._spaces: dict[str, Schedules] = {}
+
+    def _space(self, parameter: str) -> Schedules:
+        return self._spaces.setdefault(parameter, Schedules(self._function, parameter))
+
+    def schedules(self, parameter: str, dims: Mapping[str, int]) -> Space:
+        """The schedules that the function exposes at these sizes."""
+        return self._space(parameter).space(dims)
 
     def call(
         self,
@@ -41,6 +51,7 @@ class InProcess:
         scalars: Mapping[str, Any] = {},
         *,
         poison: Sequence[tuple[tuple[int, ...], str]] = (),
+        way: Way | None = None,
     ) -> CallResult:
         """One call. Memory of outputs is not poisoned: that would need an allocator of its own."""
         image, places = exchange.pack(arrays)
@@ -52,11 +63,21 @@ class InProcess:
             raise ArithmeticScopeError(f"stack {self._stack.name} cannot hold these inputs: {error}") from None
         passed = {k: v for k, v in scalars.items() if self._accepted is None or k in self._accepted}
         before = conduct.float_state()
+        way = way or Way()
+        schedule = ExitStack()
+        given = dict(passed)
+        if way.index is not None:
+            given |= schedule.enter_context(self._space(way.parameter).applied(way.dims, way.index))
+        outs = conduct.out_arrays(self._stack, self._device, _stored(poison)) if way.out else ()
+        if outs:
+            given["out"] = outs[0] if len(outs) == 1 else outs
         began = time.perf_counter()
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), schedule:
             # a test run that turns warnings into errors must not make an exception of a kernel's
             warnings.simplefilter("ignore")
-            ending = conduct.run(self._function, natives, passed, self._stack, self._device)
+            ending = conduct.run(self._function, natives, given, self._stack, self._device)
+        if outs and ending.error is None:
+            ending = replace(ending, value=outs)
         seconds = time.perf_counter() - began
         if isinstance(ending.error, KeyboardInterrupt):
             raise ending.error  # the user's, not the kernel's
@@ -79,6 +100,10 @@ class InProcess:
             return CallResult(Outcome.RETURNED, str(defect), defect="wrong_type")
         dtypes = tuple(exchange.format_name(y.dtype) for y in outputs)
         return CallResult(Outcome.RETURNED, outputs=outputs, dtypes=dtypes)
+
+
+def _stored(poison: Sequence[tuple[tuple[int, ...], str]]) -> list[tuple[tuple[int, ...], str]]:
+    return [(shape, exchange.storage_name(name)) for shape, name in poison]
 
 
 def _keywords(function: Function) -> frozenset[str] | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -17,19 +18,22 @@ from kernel_contracts.classes.judging import fails
 from kernel_contracts.contracts.determinism import promise_of
 from kernel_contracts.contracts.evidence import Case, Observation
 from kernel_contracts.contracts.model import Bound, Contract
+from kernel_contracts.contracts.schedules import variations_of
 from kernel_contracts.errors import ArithmeticScopeError
+from kernel_contracts.measurement.calls import Way
 from kernel_contracts.measurement.emulated import Callee, Emulated
 from kernel_contracts.measurement.experiments import Experiment
 from kernel_contracts.measurement.faults import Fault, faults
 from kernel_contracts.measurement.faults.index import conforming
 from kernel_contracts.measurement.known import Known
+from kernel_contracts.measurement.scheduling import Under, space_of
 from kernel_contracts.measurement.session import Session
 from kernel_contracts.numerics.interpret import Instance, emulate
 from kernel_contracts.numerics.mutants import mutants
 from kernel_contracts.numerics.operators.base import EmulateContext
 from kernel_contracts.numerics.program import Program
 from kernel_contracts.oracles import ladder
-from kernel_contracts.states import steady
+from kernel_contracts.states import own_kernel
 
 Watch = Callable[[str], None]
 
@@ -61,12 +65,12 @@ class Bench:
 def score(bench: Bench, say: Watch) -> Iterator[MutantResult]:
     """Every mutant and every fault of the contract's class."""
     contract, bound = bench.contract, bench.bound
-    klass, quiet = classes()[contract.class_id], steady(contract, bound)
+    klass, quiet = classes()[contract.class_id], bench.experiment.name == "repeats"
     front: list[Case] = []
     for name, arguments in ((n, a) for n in klass.mutants for a in mutants()[n].defaults):
         for where, program in mutants()[name].apply(bound.program, arguments):
             say(f"{contract.name} {bound.label}: {_shown(name, arguments)}")
-            mutant = Emulated(contract, bound, program, steady=quiet)
+            mutant = own_kernel(contract, bound, program)
             if killed(bench, mutant, front, once=quiet):
                 outcome = "killed"
             else:
@@ -118,18 +122,29 @@ def _fault_outcome(bench: Bench, fault: Fault, arguments: tuple[object, ...]) ->
     if killed(bench, faulty(), []):
         return "killed"
     # both start anew, so both draw the same orders of summation
-    without = bench.session(conforming(contract, bound, Emulated(contract, bound)))
+    without = bench.session(conforming(contract, bound, own_kernel(contract, bound)))
     with_fault = bench.session(faulty())
-    for case in bench.cases:
-        try:
-            inputs = bench.experiment.inputs(without, case)
-        except ArithmeticScopeError:
-            continue  # this case does not exist at these sizes
-        (first, own, _), (second, other, _) = without.called(case, inputs), with_fault.called(case, inputs)
+    for case, inputs, way in _calls(bench, without):
+        (first, own, _), (second, other, _) = (
+            s.called(case, inputs, None if way is None else Under(s.kernel, way)) for s in (without, with_fault)
+        )
         same = all(n in other and np.array_equal(y, other[n], equal_nan=y.dtype.kind == "f") for n, y in own.items())
         if first.outcome is not second.outcome or not same:
             return "survived"
     return "equivalent"
+
+
+def _calls(bench: Bench, session: Session) -> Iterator[tuple[Case, dict[str, Any], Way | None]]:
+    """Every case, and where there are schedules each of them twice: what is kept from a call shows in the next."""
+    parameter = variations_of(bench.contract).parameter
+    for case in bench.cases:
+        try:
+            inputs = bench.experiment.inputs(session, case)
+        except ArithmeticScopeError:
+            continue  # this case does not exist at these sizes
+        yield case, inputs, None
+        for index in 2 * [*range(len(space_of(session.kernel, parameter, case.dims).labels))]:
+            yield case, inputs, Way(parameter, case.dims, index)
 
 
 def _promised(contract: Contract, axis: str) -> bool:

@@ -16,6 +16,7 @@ from kernel_contracts.errors import UsageError
 from kernel_contracts.language import syntax
 from kernel_contracts.language.diagnostics import did_you_mean
 from kernel_contracts.measurement.calls import ArrayIn, CallResult
+from kernel_contracts.measurement.candidates import Candidates
 from kernel_contracts.measurement.emulated import Callee, Emulated, Fixed, When, dims_of, held, returned
 from kernel_contracts.measurement.faults import faults
 from kernel_contracts.measurement.faults.index import conforming
@@ -23,6 +24,7 @@ from kernel_contracts.measurement.process import Kernel
 from kernel_contracts.numerics.domains import FLOAT64
 from kernel_contracts.numerics.interpret import Instance, evaluate
 from kernel_contracts.numerics.mutants import mutants
+from kernel_contracts.numerics.program import Program
 from kernel_contracts.numerics.rounding import from_storage
 
 
@@ -31,7 +33,7 @@ def kernels_of(contract: Contract, bound: Bound, entry: syntax.CalibrateState) -
     kernel = entry.kernel
     name = kernel.id if isinstance(kernel, syntax.Name) else kernel.function if isinstance(kernel, syntax.Call) else ""
     if name == "emulated":
-        return [conforming(contract, bound, Emulated(contract, bound, steady=steady(contract, bound)))]
+        return [conforming(contract, bound, own_kernel(contract, bound))]
     if name == "zeros":
         return [Fixed(lambda shape, fmt: np.zeros(shape))]
     if name == "ones":
@@ -59,7 +61,16 @@ def _mutants_of(contract: Contract, bound: Bound, call: syntax.Call) -> Sequence
     arguments = tuple(_argument(a.value) for a in fault.arguments) if isinstance(fault, syntax.Call) else ()
     when = _when(contract, call.arguments[1].value) if len(call.arguments) > 1 else None
     found = mutants()[name].apply(bound.program, arguments)
-    return [Emulated(contract, bound, p, when=when, steady=steady(contract, bound)) for _, p in found]
+    return [own_kernel(contract, bound, p, when) for _, p in found]
+
+
+def own_kernel(
+    contract: Contract, bound: Bound, program: Program | None = None, when: When | None = None
+) -> Emulated:  # fmt: skip
+    """The contract's program, or `program` in its place, as a kernel of the kind that the class measures."""
+    if classes()[contract.class_id].plan(contract, bound).experiment == "schedules":
+        return Candidates(contract, bound, program, when)
+    return Emulated(contract, bound, program, when=when, steady=steady(contract, bound))
 
 
 class Exact:
@@ -88,7 +99,7 @@ class Exact:
 
 def steady(contract: Contract, bound: Bound) -> bool:
     """Whether our own kernels keep to one order: where repetition is measured, a new one at each call is the fault."""
-    return classes()[contract.class_id].plan(contract, bound).experiment == "repeats"
+    return classes()[contract.class_id].plan(contract, bound).experiment in ("repeats", "schedules")
 
 
 def _fault_of(contract: Contract, bound: Bound, fault: syntax.Expr) -> Callee:

@@ -18,6 +18,7 @@ BROAD_EXCEPTS = {
     # A kernel is not trusted: whatever it raises, at import, in a call or from its own error texts, is evidence.
     "measurement/conduct.py": 3,
     "measurement/process.py": 2,
+    "measurement/schedule_space.py": 1,
     "measurement/supervise.py": 1,
     "measurement/target.py": 2,
     "measurement/worker.py": 3,

@@ -16,8 +16,10 @@ from kernel_contracts.signatures.base import EXPLAINS
 RULES = signatures()
 BY_OUTCOME = {"crashed", "hung", "out_of_memory", "raised"}
 BY_DEFECT = {
-    "alignment_dependent", "batch_dependent", "load_dependent", "run_dependent", "thread_dependent", "wrong_count",
-    "wrong_dtype", "wrong_shape", "wrong_type",
+    "alignment_dependent", "batch_dependent", "cache_dependent", "first_call_differs", "load_dependent",
+    "run_dependent", "stale_output", "thread_dependent", "tuning_leaves_trace", "unwritten_output", "wrong_count",
+    "wrong_dtype",
+    "wrong_shape", "wrong_type",
 }  # fmt: skip
 BY_MUTANT = {m.signature for m in mutants().values()}
 INF = float("inf")
@@ -61,6 +63,16 @@ MATCHING: dict[str, list[tuple[Evidence, str]]] = {
             ),
             "right only at eps = 1e-05",
         )
+    ],
+    "schedule_dependent": [
+        (
+            evidence(seen(9.0, facts={"schedule": "tile=128"}, readings={"right_schedules": 3.0})),
+            "under schedule tile=128 16 of 16 elements are outside the bound, the worst by 9 times; 3 other schedules",
+        ),
+        (
+            evidence(seen(0.1, defect="schedule_dependent", detail="a and b give other bits", outputs=())),
+            "a and b give other bits",
+        ),
     ],
     "accumulator_narrowed": [
         (

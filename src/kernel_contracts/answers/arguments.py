@@ -74,7 +74,7 @@ def find_contracts(contract: str | Contract, classes: Sequence[str] | None = Non
         found = _from_file(contract, Path(path).stat().st_mtime_ns if Path(path).exists() else 0, _key(classes))
     else:
         found = _from_library(contract, _key(classes))
-    comparing = tuple(c for c in found if any(_with_target(c)))
+    comparing = tuple(c for c in found if c.bound[0].claims)
     if not comparing:
         names = ", ".join(c.name for c in found)
         raise UsageError(f"{names}: no guarantee here compares values with a reference, so there is nothing to assert")
@@ -82,12 +82,6 @@ def find_contracts(contract: str | Contract, classes: Sequence[str] | None = Non
     # nothing else to ask
     usual = tuple(c for c in comparing if isinstance(experiment_of(c, c.bound[0]), Values))
     return usual if usual and not classes else comparing
-
-
-def _with_target(contract: Contract) -> list[bool]:
-    """For each claim whether it compares with something: `bitwise equal across runs` alone does not."""
-    guarantees = [g for g in contract.post if isinstance(g, syntax.Within | syntax.Bitwise)]
-    return [g.target is not None for g in guarantees]
 
 
 def _key(classes: Sequence[str] | None) -> tuple[str, ...] | None:
@@ -159,8 +153,7 @@ def _call(contract: Contract, given: Sequence[Given], params: Mapping[str, Any],
     except ArithmeticScopeError as error:
         raise UsageError(f"{contract.name}: {error}") from None
     check_domain(contract, dims, scalars, values)
-    kept = tuple(c for c, compares in zip(bound.claims, _with_target(contract), strict=True) if compares)
-    return Call(contract, replace(bound, claims=kept), dims, scalars, values)
+    return Call(contract, bound, dims, scalars, values)
 
 
 def _choose(contract: Contract, given: Sequence[Given], outputs: Sequence[Given]) -> Bound:

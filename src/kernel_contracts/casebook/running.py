@@ -77,6 +77,7 @@ def check(
             planned = experiment.cases(found, bound, plan, seed=seed, samples=samples)
             small = [c for c in planned if c.work * max(c.dims.values(), default=1) <= limit]
             session = Session(found, bound, InProcess(kernel), ladder(), klass.mutants)
+            small = experiment.completed(session, small)
             seen = tuple(experiment.finish(session, [experiment.measure(session, case) for case in small]))
             finding = klass.judge(found, bound, seen)
             results.append(Result(found, bound, finding, seen, seed, time.perf_counter() - began))

@@ -120,6 +120,12 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
         _contract(post="as nothing"),
     ),
     (
+        "N218",
+        "schedules or calls that mean nothing",
+        "`across schedules` needs a parameter of type schedules; `across calls(n)` takes a number from 2 to 100.",
+        _contract(post="y within tolerance of reference across schedules"),
+    ),
+    (
         "T301",
         "not a size",
         "Sizes are whole numbers made of dims.",

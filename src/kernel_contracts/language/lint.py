@@ -102,7 +102,9 @@ def _unused_names(contract: s.Contract) -> Iterator[Diagnostic]:
             yield _advise("L608", variable, f"no input or output has the format `{variable.name}`", hint)
     if isinstance(program := contract.reference, s.Program):
         read = set(names_in(tuple(a.value for a in program.statements)))
-        parameters: tuple[s.Tensor | s.Scalar, ...] = (*scope.inputs, *scope.scalars)
+        # a schedule may change how a result is computed, and never what it is
+        scalars = tuple(p for p in scope.scalars if p.type != "schedules")
+        parameters: tuple[s.Tensor | s.Scalar, ...] = (*scope.inputs, *scalars)
         for given in parameters:
             if given.name not in read:
                 hint = f"let the reference depend on `{given.name}`, or remove it from the scope."

@@ -26,6 +26,24 @@ class ArrayIn:
 
 
 @dataclass(frozen=True, slots=True)
+class Way:
+    """How a kernel is called beside its inputs: under which of its schedules, and where it writes."""
+
+    parameter: str = ""
+    """What the contract calls the schedule."""
+    dims: Mapping[str, int] = field(default_factory=dict)
+    """Sizes for which the space of schedules was asked."""
+    index: int | None = None
+    """Place in that space; None leaves the choice to the kernel."""
+    out: bool = False
+    """Poisoned arrays are passed as `out`, and what they hold afterwards is the answer."""
+
+    def as_json(self) -> dict[str, Any]:
+        chosen = {} if self.index is None else {"index": self.index, "dims": dict(self.dims)}
+        return {"parameter": self.parameter, "out": self.out, **chosen}
+
+
+@dataclass(frozen=True, slots=True)
 class CallResult:
     """How one call ended."""
 

@@ -6,6 +6,7 @@ is an observation by an untrusted process: the session checks bytes and outputs 
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import traceback
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernel_contracts.measurement.adapter import Stack
-from kernel_contracts.measurement.exchange import DTYPES, copy_bits, view, write_at
+from kernel_contracts.measurement.exchange import DTYPES, copy_bits, poisoned, view, write_at
 
 _TEXT = 2000
 
@@ -41,6 +42,13 @@ def prepare(
     """The inputs as views of the shared memory, and the same as arrays of the stack."""
     views = [view(buffer, p["dtype"], p["shape"], p["strides"], p["offset"]) for p in places]
     return views, [stack.to_native(v, device) for v in views]
+
+
+def out_arrays(stack: Stack, device: str, outputs: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
+    """Arrays full of poison for a kernel that writes where it is told."""
+    return tuple(
+        stack.to_native(poisoned(math.prod(shape), DTYPES[name]).reshape(shape), device) for shape, name in outputs
+    )
 
 
 def run(function: Any, natives: Sequence[Any], scalars: Mapping[str, Any], stack: Stack, device: str) -> Ending:

@@ -80,7 +80,8 @@ def passes(
 
 def _case(contract: Contract, bound: Bound, k: int, seed: int) -> Case | None:
     """Usual sizes, each the nearest that the precondition admits: powers of two, batches and channels small."""
-    scalars = {s.name: (s.default if s.default is not None else 1) for s in contract.scalars}
+    plain = [s for s in contract.scalars if s.type != "schedules"]
+    scalars = {s.name: (s.default if s.default is not None else 1) for s in plain}
     batch = {d for t in contract.inputs if len(t.shape) > 2 for d in t.shape[:-2] if isinstance(d, str)}
     for scale in (1, 2, 4, 8, 16):
         usual = {}

@@ -41,8 +41,11 @@ def explain(
     centers: Mapping[str, Array],
     names: Iterable[str],
     tolerances: Mapping[str, Array] = MappingProxyType({}),
+    given: Mapping[str, tuple[tuple[object, ...], ...]] = MappingProxyType({}),
 ) -> dict[str, float]:
     """For each mutant (with its arguments and place) the share of the candidate's error that it leaves unexplained.
+
+    `given` are arguments to try for a mutant instead of its usual ones.
 
     Errors count in units of `tolerances` where they are given, so that a small element that is wrong weighs more than
     the honest rounding of a large one.
@@ -58,7 +61,7 @@ def explain(
         entry = mutants().get(name)
         if entry is None or (entry.emulated and too_long):
             continue
-        for arguments in entry.defaults:
+        for arguments in given.get(name, entry.defaults):
             shown = f"({', '.join(str(a) for a in arguments)})" if arguments else ""
             for where, program in entry.apply(bound.program, arguments):
                 rest = _unexplained(bound, instance, outputs, centers, weights, program, entry.emulated)

@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 from kernel_contracts.contracts.evidence import Outcome
 from kernel_contracts.errors import ArithmeticScopeError, TargetError, UsageError
 from kernel_contracts.measurement import exchange, family
-from kernel_contracts.measurement.calls import ArrayIn, CallResult, LoadReport
+from kernel_contracts.measurement.calls import ArrayIn, CallResult, LoadReport, Way
+from kernel_contracts.measurement.schedule_space import Space
 from kernel_contracts.measurement.supervise import Ended, Supervised
 from kernel_contracts.measurement.target import parse, sha256
 
@@ -145,12 +146,31 @@ class Kernel:
             fingerprint=facts["fingerprint"],
         )
 
+    def schedules(self, parameter: str, dims: Mapping[str, int]) -> Space:
+        """The schedules exposed at these sizes. TargetError in one sentence where they cannot be read."""
+        self.load()
+        worker = self._worker
+        assert worker is not None
+        self._count += 1
+        try:
+            worker.send({"op": "schedules", "id": self._count, "parameter": parameter, "dims": dict(dims)})
+            memory = self._base + (self._memory_mb << 20)
+            answer = worker.expect(("schedules", "refused"), max(self._timeout, START_SECONDS), memory)
+        except Ended as end:
+            self.close()
+            raise TargetError(f"the schedules of {self._text!r} cannot be read: {end.detail}") from None
+        if answer["kind"] == "refused" or answer.get("id") != self._count:
+            raise TargetError(f"target {self._text!r}: {answer.get('text', 'its worker answered another question')}")
+        labels, tiles = tuple(map(str, answer["labels"])), tuple(int(t) for t in answer["tiles"])
+        return Space(str(answer["how"]), labels, tiles, bool(answer["required"]), bool(answer["out"]))
+
     def call(
         self,
         arrays: Sequence[ArrayIn],
         scalars: Mapping[str, Any] = {},
         *,
         poison: Sequence[tuple[tuple[int, ...], str]] = (),
+        way: Way | None = None,
     ) -> CallResult:
         """One call. `poison` names shape and format of each expected output, whose memory is poisoned beforehand."""
         report = self.load()
@@ -166,6 +186,7 @@ class Kernel:
             "arrays": [place.as_json() for place in places],
             "scalars": passed,
             "poison": [(tuple(shape), _storage(name)) for shape, name in poison],
+            "way": way.as_json() if way is not None else None,
         }
         seconds, died, self._died = 0.0, self._died, ""
         memory = self._base + (self._memory_mb << 20) + image.size

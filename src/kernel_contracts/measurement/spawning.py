@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from kernel_contracts.measurement.emulated import Callee
 
@@ -13,6 +14,8 @@ class Spawner:
     def __init__(self, kernel: Callee) -> None:
         self._kernel = kernel
         self._started: dict[tuple[tuple[str, str], ...], Callee | None] = {}
+        self.used = 0
+        """Processes that were started for one use each."""
 
     def spawn(self, environment: Mapping[str, str], copy: int = 0) -> Callee | None:
         """The kernel in a process with these environment variables; None where it has no process.
@@ -24,6 +27,19 @@ class Spawner:
             make = getattr(self._kernel, "spawn", None)
             self._started[key] = None if make is None else make(dict(environment))
         return self._started[key]
+
+    @contextmanager
+    def once(self, environment: Mapping[str, str]) -> Iterator[Callee | None]:
+        """The kernel in a process that has run nothing yet and ends with the block; None where it has no process."""
+        make = getattr(self._kernel, "spawn", None)
+        other = None if make is None else make(dict(environment))
+        self.used += other is not None
+        try:
+            yield other
+        finally:
+            end = getattr(other, "close", None)
+            if end is not None:
+                end()
 
     def close(self) -> None:
         """Ends every process that was started."""

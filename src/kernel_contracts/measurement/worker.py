@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import dataclasses
 import faulthandler
 import mmap
 import os
@@ -22,6 +23,7 @@ from kernel_contracts.measurement.adapter import Stack
 from kernel_contracts.measurement.channel import Channel
 from kernel_contracts.measurement.fingerprint import platform_fingerprint
 from kernel_contracts.measurement.poison import Poison
+from kernel_contracts.measurement.schedule_space import Schedules
 from kernel_contracts.measurement.target import Resolved, parse, resolve
 
 LOST_CHANNEL = 70
@@ -71,6 +73,7 @@ class _Worker:
         self._libc = ctypes.CDLL(None)
         self._poison = Poison()
         self._fresh: dict[str, Any] = {}
+        self._spaces: dict[str, Schedules] = {}
 
     def greet(self) -> None:
         """Facts about the platform, taken before any code of the kernel has run."""
@@ -91,6 +94,8 @@ class _Worker:
     def answer(self, message: dict[str, Any]) -> None:
         if message["op"] == "load":
             self._load(message["target"], message["directory"])
+        elif message["op"] == "schedules":
+            self._schedules(message)
         else:
             self._call(message)
 
@@ -117,22 +122,44 @@ class _Worker:
             }
         )
 
+    def _space(self, parameter: str) -> Schedules:
+        assert self._kernel is not None
+        return self._spaces.setdefault(parameter, Schedules(self._kernel.function, parameter))
+
+    def _schedules(self, message: dict[str, Any]) -> None:
+        try:
+            space = self._space(message["parameter"]).space(message["dims"])
+            answer = {"kind": "schedules", **dataclasses.asdict(space)}
+        except TargetError as error:
+            answer = {"kind": "refused", "text": str(error)}
+        self._flush()
+        return self._channel.send({**answer, "id": message["id"]})
+
     def _call(self, message: dict[str, Any]) -> None:
         assert self._kernel is not None
         names = [place["name"] for place in message["arrays"]]
+        way, schedule = message.get("way") or {}, contextlib.ExitStack()
         try:
             buffer = self._shared(message["size"])
             views, natives = conduct.prepare(self._stack, self._device, buffer, message["arrays"])
-        except (TypeError, MemoryError) as error:
+            outs = conduct.out_arrays(self._stack, self._device, message["poison"]) if way.get("out") else ()
+            given = {**message["scalars"], **({"out": outs[0] if len(outs) == 1 else outs} if outs else {})}
+            if "index" in way:
+                space = self._space(way["parameter"])
+                given |= schedule.enter_context(space.applied(way["dims"], way["index"]))
+        except (TypeError, MemoryError, TargetError, IndexError) as error:
             return self._channel.send({"kind": "refused", "id": message["id"], "text": str(error)})
         before = conduct.float_state()
         ready = self._channel.encode({"kind": "ready", "id": message["id"]})
-        self._poison.spread(self._stack, self._device, message["poison"], self._memory)
-        self._channel.write(ready)
-        # A short read comes from Python's own small-object pool and leaves the poisoned memory alone.
-        if self._channel.receive(_SHORT) is None:
-            os._exit(0)
-        ending = conduct.run(self._kernel.function, natives, message["scalars"], self._stack, self._device)
+        with schedule:
+            self._poison.spread(self._stack, self._device, message["poison"], self._memory)
+            self._channel.write(ready)
+            # A short read comes from Python's own small-object pool and leaves the poisoned memory alone.
+            if self._channel.receive(_SHORT) is None:
+                os._exit(0)
+            ending = conduct.run(self._kernel.function, natives, given, self._stack, self._device)
+        if outs and ending.error is None:
+            ending = dataclasses.replace(ending, value=outs)
         self._poison.lift()
         state = {**ending.state, "before": before, "fresh": self._fresh}
         if ending.error is None:

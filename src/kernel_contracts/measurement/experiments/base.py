@@ -35,6 +35,10 @@ class Experiment(Protocol):
         fixed: Mapping[str, Any] | None = None,
     ) -> list[Case]: ...
 
+    def completed(self, session: Session, cases: list[Case]) -> list[Case]:
+        """The planned cases, with those added that only the kernel itself tells: sizes around its tiles."""
+        ...
+
     def inputs(self, session: Session, case: Case) -> dict[str, Array]:
         """The case's inputs, made again from its record. ArithmeticScopeError where there are none."""
         ...
@@ -52,6 +56,9 @@ class Experiment(Protocol):
 
 class Measured:
     """What most experiments have in common: inputs first, then the measurement on them, and nothing at the end."""
+
+    def completed(self, session: Session, cases: list[Case]) -> list[Case]:
+        return cases
 
     def inputs(self, session: Session, case: Case) -> dict[str, Array]:
         return session.inputs(case)

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from kernel_contracts.stacks.natives.numpy._arrays import Array, exact_gelu, wide
 
+SCHEDULES = ({"tile_k": 16}, {"tile_k": 100}, {"split_k": 2}, {"split_k": 7})
+"""Ways to cut the sums of `matmul`: a tile of terms after another, or so many parts that are added at the end."""
 
-def matmul(A: Array, B: Array) -> Array:
-    """float32 sums also for fp16, where NumPy keeps its total in float32."""
-    return np.asarray(np.matmul(wide(A), wide(B)).astype(A.dtype))
+
+def matmul(A: Array, B: Array, *, schedule: Mapping[str, int] | None = None) -> Array:
+    """float32 sums also for fp16, where NumPy keeps its total in float32. Without a schedule, one product."""
+    a, b = wide(A), wide(B)
+    if schedule is None:
+        return np.asarray(np.matmul(a, b).astype(A.dtype))
+    terms = a.shape[1]
+    step = schedule.get("tile_k") or -(-terms // schedule["split_k"])
+    total = np.zeros((a.shape[0], b.shape[1]), np.result_type(a, b))
+    for start in range(0, terms, step):
+        total += a[:, start : start + step] @ b[start : start + step]
+    return np.asarray(total.astype(A.dtype))
 
 
 def batched_matmul(A: Array, W: Array) -> Array:
