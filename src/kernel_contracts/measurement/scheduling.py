@@ -230,7 +230,7 @@ class _Walk:
 
 
 def _usual(session: Session) -> bool:
-    """Whether this choice of dtypes stands for all of them where a process is too dear for each: fp32, else the first."""
+    """Whether this choice of dtypes stands for all, where processes are too dear for each: fp32, else the first."""
     usual = [b for b in session.contract.bound if "fp32" in b.dtypes.values()] or session.contract.bound
     return session.bound.dtypes == usual[0].dtypes
 
