@@ -175,7 +175,8 @@ class _Walk:
     def processes(self) -> None:
         """A process with empty caches, and another that finds there what the first one left."""
         plain_right = all(a.right for a in (*self.trial.of("plain"), *self.trial.of("other")))
-        if self.session.others.used >= _PROCESSES or (plain_right and self.case.id):
+        wanted = not plain_right or (self.case.id == 0 and _usual(self.session))
+        if self.session.others.used >= _PROCESSES or not wanted:
             return
         with tempfile.TemporaryDirectory(prefix="kernel-contracts-") as directory:
             environment = dict.fromkeys(CACHES, directory)
@@ -226,6 +227,12 @@ class _Walk:
                 seen = replace(seen, outputs=tuple(r for r, held in kept if held))
             self._judged[key] = seen
         return self._judged[key]
+
+
+def _usual(session: Session) -> bool:
+    """Whether this choice of dtypes stands for all, where processes are too dear for each: fp32, else the first."""
+    usual = [b for b in session.contract.bound if "fp32" in b.dtypes.values()] or session.contract.bound
+    return session.bound.dtypes == usual[0].dtypes
 
 
 def _nth(k: int) -> str:
