@@ -25,8 +25,8 @@ class Survivor:
 SURVIVORS: tuple[Survivor, ...] = (
     Survivor(
         "attention-fused", ("bf16",), "narrow(bf16): e",
-        "The contract lets the weights e / sum(e) be held in bf16, and e held in bf16 errs by as much; only at some sizes "
-        "is more left of it than the weights may lose.",
+        "The contract lets the weights e / sum(e) be held in bf16, and e held in bf16 errs by as much; only at "
+        "some sizes is more left of it than the weights may lose.",
         seed=7,
     ),
     Survivor(
@@ -41,8 +41,8 @@ SURVIVORS: tuple[Survivor, ...] = (
     ),
     Survivor(
         "C-FA3-DET", ("fp8_e4m3fn", "bf16"), "vector_if_aligned",
-        "Two fixed orders of an fp32 sum differ in its last bits, and the output keeps 8 of 24: one element in some ten "
-        "thousand would show it. A kernel that takes a new order at each call has many more chances, and is caught.",
+        "Two fixed orders of an fp32 sum differ in its last bits, and the output keeps 8 of 24: one element in some "
+        "ten thousand would show it. A kernel that takes a new order at each call has many more chances, and is caught.",
         seed=1,
     ),
     Survivor(
