@@ -42,7 +42,7 @@ SURVIVORS: tuple[Survivor, ...] = (
     Survivor(
         "C-FA3-DET", ("fp8_e4m3fn", "bf16"), "vector_if_aligned",
         "Two fixed orders of an fp32 sum differ in its last bits, and the output keeps 8 of 24: one element in some "
-        "ten thousand would show it. A kernel that takes a new order at each call has many more chances, and is caught.",
+        "ten thousand would show it. A kernel that takes a new order at each call has many more chances and is caught.",
         seed=1,
     ),
     Survivor(
