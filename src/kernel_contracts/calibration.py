@@ -19,7 +19,7 @@ from kernel_contracts.language import syntax
 from kernel_contracts.language.clauses import kernel as written
 from kernel_contracts.measurement.emulated import Callee, Emulated
 from kernel_contracts.measurement.experiments import experiments
-from kernel_contracts.measurement.functional import ordinary, passes
+from kernel_contracts.measurement.functional import OrdinaryTest
 from kernel_contracts.measurement.known import Known
 from kernel_contracts.measurement.process import Kernel
 from kernel_contracts.measurement.session import Session
@@ -88,11 +88,11 @@ def calibrate(
     plan = classes()[contract.class_id].plan(contract, bound)
     experiment = experiments()[plan.experiment]
     bench = Bench(contract, bound, experiment, experiment.cases(contract, bound, plan, seed=seed), Known())
-    honest = ordinary(contract, bound, seed)
+    test = OrdinaryTest(contract, bound, seed)
     states: list[State] = []
     for entry in contract.calibrate:
         say(f"{contract.name} {bound.label}: {entry.state}")
-        states.extend(_states(bench, entry, seed, honest))
+        states.extend(_states(bench, entry, test))
     if plan.experiment in _VALUES and contract.calibrate:
         say(f"{contract.name} {bound.label}: exact")
         states.append(_exact(bench))
@@ -100,9 +100,7 @@ def calibrate(
     return Calibration(contract, bound, tuple(states), mutants, time.process_time() - began)
 
 
-def _states(
-    bench: Bench, entry: syntax.CalibrateState, seed: int, honest: tuple[float, float] | None
-) -> Iterator[State]:
+def _states(bench: Bench, entry: syntax.CalibrateState, test: OrdinaryTest) -> Iterator[State]:
     """The measured state; a mutant that does not apply to this choice of dtypes gives none."""
     contract, bound = bench.contract, bench.bound
     klass = classes()[contract.class_id]
@@ -112,7 +110,7 @@ def _states(
         # what is wrong with zeros need not be found out
         session = bench.session(kernel, klass.mutants if entry.state == "bad" else ())
         finding = klass.judge(contract, bound, _observed(bench, session, entry.state))
-        silent = passes(contract, bound, kernel, seed, honest)
+        silent = test.passes(kernel, test.tolerance)
         ok = {
             "good": finding.verdict is Verdict.CONFORMS,
             "bad": finding.verdict is Verdict.VIOLATES and silent,

@@ -33,6 +33,7 @@ FOLDERS = (
     Folder("measurement/faults", "FAULT", ("base", "rewriting")),
     Folder("measurement/inputs", "FAMILY", ("base", "operands"), named=True),
     Folder("casebook/cases", "CASE", ()),
+    Folder("casebook/controls", "CONTROLS", ()),
 )
 
 
@@ -58,8 +59,8 @@ def single(folder: Folder) -> list[Any]:
     return [one for v in values for one in (v if isinstance(v, tuple | list) else (v,))]
 
 
-SPEECHLESS = ("stacks", "oracles", "numerics/operators", "casebook/cases")
-"""Documented elsewhere: stacks, oracles and cases in their files, operators as functions of the language."""
+SPEECHLESS = ("stacks", "oracles", "numerics/operators", "casebook/cases", "casebook/controls")
+"""Documented elsewhere: stacks, oracles, cases and controls in their files, operators as functions of the language."""
 
 folders = pytest.mark.parametrize("folder", FOLDERS, ids=lambda f: f.package)
 

@@ -54,6 +54,12 @@ def test_each_fault_shows_along_its_own_axis_and_no_other(name: str, axis: str) 
     assert set(seen(fault(name), AXES)) == {axis}
 
 
+def test_a_kernel_that_waits_for_others_differs_under_load_alone() -> None:
+    axes = {"runs": (6,), "load": (6,)}
+    assert set(seen(fault("arrival_under_load"), axes)) == {"load"}
+    assert seen(fault("fold_by_threads"), axes) == {}
+
+
 def test_every_pair_counts_and_not_only_those_with_the_first_call() -> None:
     calls = iter([0.0, 0.0, 0.0, 1.0, 0.0, 0.0])
 

@@ -26,9 +26,7 @@ def state(kind: str, ratio: float, verdict: str = "conforms", ok: bool = True) -
     return {"state": kind, "kernel": "k", "verdict": verdict, "signature": "", "ratio": ratio, "silent": True, "ok": ok}
 
 
-def pair(
-    *states: Record, killed: int = 3, valid: int = 4, left: tuple[str, ...] = (), separates: bool = True
-) -> Record:
+def pair(*states: Record, killed: int = 3, valid: int = 4, left: tuple[str, ...] = (), fine: bool = True) -> Record:
     return {
         "record": "calibration", "contract": "c", "class": "C-PRC-01", "dtypes": {"P": "fp32"}, "separates": fine,
         "seed": 1, "states": list(states), "killed": killed, "valid": valid, "survivors": list(left), "seconds": 2.0,
@@ -107,7 +105,7 @@ def test_every_trial_has_a_name_and_a_class() -> None:
     assert {class_of(n) for n in names} <= set(classes())
 
 
-# ------------------------------------------------------------------------------------------------- the page that is kept
+# ------------------------------------------------------------------------------------------- the page that is kept
 
 
 def table(title: str) -> list[list[str]]:

@@ -1,0 +1,62 @@
+"""What is worked out once is what would be worked out again, and no kernel can change it for another."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kernel_contracts.classes import classes
+from kernel_contracts.contracts.catalogue import standard_library
+from kernel_contracts.measurement import known
+from kernel_contracts.measurement.emulated import Emulated
+from kernel_contracts.measurement.experiments import experiments
+from kernel_contracts.measurement.known import Known
+from kernel_contracts.measurement.session import Session
+from kernel_contracts.oracles import ladder
+from kernel_contracts.vocabulary import vocabulary
+
+CONTRACTS = {c.name: c for c in standard_library(vocabulary())}
+
+
+def measured(name: str, shared: Known | None, seed: int = 3):
+    contract = CONTRACTS[name]
+    bound = next(b for b in contract.bound if "fp16" in b.dtypes.values())
+    plan = classes()[contract.class_id].plan(contract, bound)
+    experiment = experiments()[plan.experiment]
+    cases = experiment.cases(contract, bound, plan, seed=seed, samples=5)
+    out = []
+    for _ in range(2):
+        session = Session(contract, bound, Emulated(contract, bound), ladder(), (), shared)
+        out.append([experiment.measure(session, case) for case in cases])
+    return [[(o.outputs, o.oracle, o.oracle_ok, o.hashes, o.facts) for o in seen] for seen in out]
+
+
+@pytest.mark.parametrize("name", ["sum-accumulator", "max-nan", "gather-indices"])
+def test_observations_are_the_same_with_and_without(name: str) -> None:
+    name = name if name in CONTRACTS else next(n for n, c in CONTRACTS.items() if c.class_id == "C-EXC-02")
+    assert measured(name, Known()) == measured(name, None)
+
+
+def test_the_same_inputs_are_given_and_cannot_be_written_to() -> None:
+    shared = Known()
+    measured("sum-accumulator", shared)
+    left = shared.left
+    assert left < known.BUDGET
+    contract = CONTRACTS["sum-accumulator"]
+    bound = contract.bound[0]
+    plan = classes()[contract.class_id].plan(contract, bound)
+    case = experiments()[plan.experiment].cases(contract, bound, plan, seed=1, samples=1)[0]
+    session = Session(contract, bound, Emulated(contract, bound), ladder(), (), Known())
+    first, second = session.inputs(case), session.inputs(case)
+    assert first["x"] is second["x"]
+    first["x"] = np.zeros(1)
+    assert session.inputs(case)["x"] is second["x"]
+    with pytest.raises(ValueError, match="read-only"):
+        second["x"][...] = 0
+
+
+def test_what_does_not_fit_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known, "BUDGET", 100)
+    shared = Known()
+    shared.left = 100
+    assert measured("sum-accumulator", shared) == measured("sum-accumulator", None)
