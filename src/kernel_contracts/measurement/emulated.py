@@ -23,7 +23,7 @@ from kernel_contracts.numerics.number_wins import NUMBER_WINS
 from kernel_contracts.numerics.operators.base import EmulateContext
 from kernel_contracts.numerics.program import Program
 from kernel_contracts.numerics.rounding import from_storage, to_storage
-from kernel_contracts.numerics.summation import Order, draw_order
+from kernel_contracts.numerics.summation import Order, draw_order, draw_rank_order
 
 When = Callable[[Mapping[str, int]], bool]
 
@@ -79,6 +79,8 @@ class Emulated:
         inputs = {a.name: from_storage(a.array) for a in arrays}
         dims = dims_of(self.contract, {n: x.shape for n, x in inputs.items()})
         context = self.bound.context
+        if order is None and self.contract.ranks and context.summation == "any":
+            order = draw_rank_order(self.rng)
         order = order or draw_order(self.rng, context.summation, context.block)
         how = EmulateContext(
             order, bool(self.rng.integers(0, 4) == 0), self.rng,
