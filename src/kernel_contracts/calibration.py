@@ -25,6 +25,7 @@ from kernel_contracts.measurement.faults import Fault, faults
 from kernel_contracts.measurement.faults.index import conforming
 from kernel_contracts.measurement.functional import ordinary, passes
 from kernel_contracts.measurement.process import Kernel
+from kernel_contracts.measurement.ranked import Ranks
 from kernel_contracts.measurement.session import Session
 from kernel_contracts.numerics.interpret import Instance, emulate
 from kernel_contracts.numerics.mutants import mutants
@@ -140,7 +141,7 @@ def _state(
         }[entry.state]
         name = finding.signature.name if finding.signature else ""
         out.append(State(entry.state, text, finding.verdict, name, finding.ratio, silent, ok))
-        if isinstance(kernel, Kernel):
+        if isinstance(kernel, Kernel | Ranks):
             kernel.close()
     return out
 

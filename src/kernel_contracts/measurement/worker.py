@@ -20,6 +20,7 @@ from kernel_contracts.errors import TargetError
 from kernel_contracts.measurement import conduct
 from kernel_contracts.measurement.adapter import Stack
 from kernel_contracts.measurement.channel import Channel
+from kernel_contracts.measurement.communicator import joined
 from kernel_contracts.measurement.fingerprint import platform_fingerprint
 from kernel_contracts.measurement.poison import Poison
 from kernel_contracts.measurement.target import Resolved, parse, resolve
@@ -130,9 +131,12 @@ class _Worker:
         # A short read comes from Python's own small-object pool and leaves the poisoned memory alone.
         if self._channel.receive(_SHORT) is None:
             os._exit(0)
-        ending = conduct.run(self._kernel.function, natives, message["scalars"], self._stack, self._device)
+        function, comm = self._kernel.function, None
+        if "member" in message:
+            function, comm = joined(function, message["member"], self._stack, self._device)
+        ending = conduct.run(function, natives, message["scalars"], self._stack, self._device)
         self._poison.lift()
-        state = {**ending.state, "before": before}
+        state = {**ending.state, "before": before, **({"messages": comm.finish()} if comm else {})}
         if ending.error is None:
             self._channel.send({"kind": "returned", "id": message["id"]})
             last = self._outputs(ending.value, names, views)
