@@ -172,7 +172,7 @@ class Run:
         out.print(summary_line(result.contract, result.bound, result.finding, result.seconds))
         if result.verdict is Verdict.CONFORMS:  # another verdict tells its story, notes included, at the end
             for note in result.finding.notes:
-                out.print(f"  {note}", style="dim", highlight=False)
+                out.print(f"  {note}", style="dim", highlight=False, markup=False)
         witness = self._save_witness(result, report)
         if result_lines is not None:
             kernel = {

@@ -54,7 +54,7 @@ class OnRanks(Measured):
         out: list[Case] = []
         for world in counts:  # one after another: processes are started once for each number of ranks
             found = plan_cases(_on(contract, world), bound, plan, seed=seed + world, samples=share, fixed=fixed)
-            for k, case in enumerate(thinned(found, 2 * share)):
+            for k, case in enumerate(thinned(found, share if samples else 2 * share)):
                 varied = combinations[k % len(combinations)]
                 out.append(replace(case, id=len(out), scalars={**case.scalars, **varied}))
         return thinned(out, samples)

@@ -4,51 +4,52 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from datetime import timedelta
 from typing import Any
 
 from kernel_contracts.stacks.natives.torch._arrays import Tensor, wide
 
 Comm = Any
 
-_JOINED: list[tuple[str, int]] = []
-"""The group that this process is in: the directory it met in, and its size."""
+_JOINED: dict[str, dict[int, Any]] = {}
+"""The groups that this process is in, by the directory that they met in and their size."""
 
 
 def all_reduce(rank: int, world: int, x: Tensor, comm: Comm, buckets: int = 1, overlap: bool = False) -> Tensor:
     """In float32 at least: gloo itself adds bf16 and fp16 step by step in their own format."""
-    dist = _group(comm)
+    group = _group(comm)
     total = _accumulator(x).reshape(-1)
-    _each(lambda part: dist.all_reduce(part, async_op=True), _parts(total, buckets), overlap)
+    _each(lambda part: group.allreduce([part]), _parts(total, buckets), overlap)
     return total.reshape(x.shape).to(x.dtype)
 
 
 def reduce_scatter(rank: int, world: int, x: Tensor, comm: Comm, buckets: int = 1, overlap: bool = False) -> Tensor:
     import torch
 
-    dist = _group(comm)
+    group = _group(comm)
     total = _accumulator(x).reshape(world, -1)
     parts = [part.contiguous() for part in total.tensor_split(buckets, dim=1) if part.numel()]
     mine = [torch.empty_like(part[0]) for part in parts]
-    _each(lambda k: dist.reduce_scatter_tensor(mine[k], parts[k], async_op=True), range(len(parts)), overlap)
+    _each(lambda k: group.reduce_scatter(mine[k], list(parts[k])), range(len(parts)), overlap)
     return torch.cat([*mine, total[rank, :0]]).to(x.dtype)
 
 
 def all_gather(rank: int, world: int, x: Tensor, comm: Comm, buckets: int = 1, overlap: bool = False) -> Tensor:
     import torch
 
-    dist = _group(comm)
+    group = _group(comm)
     mine = _parts(x.contiguous().reshape(-1), buckets)
     parts = [[torch.empty_like(part) for _ in range(world)] for part in mine]
-    _each(lambda k: dist.all_gather(parts[k], mine[k], async_op=True), range(len(parts)), overlap)
+    _each(lambda k: group.allgather([parts[k]], [mine[k]]), range(len(parts)), overlap)
     return torch.cat([piece[q] for q in range(world) for piece in parts] or [x])
 
 
 def broadcast(
     rank: int, world: int, x: Tensor, comm: Comm, root: int = 0, buckets: int = 1, overlap: bool = False
 ) -> Tensor:
-    dist = _group(comm)
+    group = _group(comm)
     y = x.clone().reshape(-1)
-    _each(lambda part: dist.broadcast(part, root, async_op=True), _parts(y, buckets), overlap)
+    _each(lambda part: group.broadcast(part, root), _parts(y, buckets), overlap)
     return y.reshape(x.shape)
 
 
@@ -73,15 +74,19 @@ def _each(begin: Callable[[Any], Any], pieces: Iterable[Any], overlap: bool) -> 
 
 
 def _group(comm: Comm) -> Any:
-    """torch.distributed with a group of just these ranks, kept as long as they stay the same."""
+    """A gloo group of just these ranks, kept as long as they meet in the same directory.
+
+    Groups of every size live side by side: torch.distributed's default group is one, and leaving it for another breaks
+    the connections of the ranks that stay behind.
+    """
     import torch.distributed as dist
 
-    key = (comm.directory, comm.world)
-    if _JOINED != [key]:
-        if dist.is_initialized():
-            dist.destroy_process_group()
+    if comm.directory not in _JOINED:
+        _JOINED.clear()
+        _JOINED[comm.directory] = {}
+    groups = _JOINED[comm.directory]
+    if comm.world not in groups:
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
-        place = f"file://{comm.directory}/gloo.{comm.world}.{comm.call}"
-        dist.init_process_group("gloo", init_method=place, rank=comm.rank, world_size=comm.world)
-        _JOINED[:] = [key]
-    return dist
+        store = dist.FileStore(f"{comm.directory}/gloo.{comm.world}", comm.world)
+        groups[comm.world] = dist.ProcessGroupGloo(store, comm.rank, comm.world, timedelta(seconds=60))
+    return groups[comm.world]
