@@ -50,7 +50,9 @@ def replay(path: str | Path, *, target: str | None = None, timeout: float = 30.0
     if not name:
         raise UsageError(f"{path} comes from a value, not from a kernel; say which one: --target FILE.py:FUNCTION")
     real = builtin(name.removeprefix("builtin:"), witness.stack) if name.startswith("builtin:") else name
-    with opened([contract], real, stack=witness.stack, device=witness.device, timeout=timeout, memory_mb=memory_mb) as kernel:
+    with opened(
+        [contract], real, stack=witness.stack, device=witness.device, timeout=timeout, memory_mb=memory_mb
+    ) as kernel:
         kernel.load()
         session = Session(contract, bound, kernel, ladder(), tuple(mutants()))
         experiment = experiment_of(contract, bound)

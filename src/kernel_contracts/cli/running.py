@@ -69,7 +69,9 @@ class Run:
                 f"no contract is for {', '.join(options.dtypes or ()) or self.stack}; they cover {offered}"
             )
         out = console(stderr=self._json_to_stdout)
-        with opened(chosen, real, stack=self.stack, device=self.device, timeout=self.timeout, memory_mb=self.memory) as kernel:
+        with opened(
+            chosen, real, stack=self.stack, device=self.device, timeout=self.timeout, memory_mb=self.memory
+        ) as kernel:
             report = kernel.load()
             out.print(
                 f"{self.target}  on {self.stack} {report.stack_version} ({report.device}), seed {seed}", style="dim"

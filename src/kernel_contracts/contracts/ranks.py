@@ -1,4 +1,4 @@
-"""Operations on ranks: `scope all_reduce (x: P[N]) on ranks W -> y: P[N]`, `across ranks(1, 2, 4), buckets(1, 4), overlap`.
+"""Operations on ranks: `scope all_reduce (x: P[N]) on ranks W -> y: P[N]`, `across ranks(1, 2, 4), overlap`.
 
 In the scope a tensor is what one rank holds. In the reference, and in everything that measures, it stands for what all
 of them hold, the ranks as its first axis: x is [W, N]. `sum(x, over = ranks)` adds along that axis. An output of the
@@ -123,7 +123,10 @@ def axis_over(over: syntax.Expr, ranks: str) -> int:
     named = over.id if isinstance(over, syntax.Name) else ""
     if not ranks:
         raise problem(
-            "T308", over.span, "there are no ranks in this scope to sum over", hint="write `on ranks W` before the arrow"
+            "T308",
+            over.span,
+            "there are no ranks in this scope to sum over",
+            hint="write `on ranks W` before the arrow",
         )
     if named not in ("ranks", ranks):
         raise problem("T308", over.span, "`over` takes ranks and nothing else", hint="write over = ranks")

@@ -36,6 +36,10 @@ class MessageMismatch(ValueError):
     """What arrived does not fit the buffer that was to hold it."""
 
 
+class PeerFailed(RuntimeError):
+    """Another rank has raised, and what this one waits for will not come."""
+
+
 @dataclass(frozen=True, slots=True)
 class Membership:
     """One rank's place in one call, as it travels to the worker."""
@@ -204,6 +208,8 @@ class Communicator:
                 self._flush()  # progress: nobody may wait for an array that a waiting rank was to send
             time.sleep(pause)
             pause = min(pause * 1.5, _POLL[1])
+            if pause == _POLL[1] and self._failure.exists():
+                raise PeerFailed(f"rank {self._failure.read_text()} has raised")
             if not told and time.monotonic() > began + _TELL:
                 told = True
                 what = "the barrier" if kind == _BARRIER else "a message"
@@ -228,9 +234,19 @@ class Communicator:
         copy_bits(into, data)
         return out
 
-    def finish(self) -> dict[str, int]:
-        """Sends what is still lying, and counts: messages sent, received, and left behind by others so far."""
-        self._flush()
+    @property
+    def _failure(self) -> Path:
+        return Path(self.member.directory) / f"failed.{self.member.call}"
+
+    def finish(self, failed: bool) -> dict[str, int]:
+        """Sends what is still lying, and counts: messages sent, received, and left behind by others so far.
+
+        A rank that has failed leaves word of it, so that no other waits for it.
+        """
+        if failed and not self._failure.exists():
+            self._failure.write_text(str(self.rank))
+        with contextlib.suppress(Exception):  # an array that cannot be read any more is the kernel's own loss
+            self._flush()
         left = 0
         for name in os.listdir(self.member.directory):
             call, _, rest = name.partition(".")
@@ -254,7 +270,7 @@ def waiting(directory: str, rank: int) -> str:
 
 
 def joined(function: Any, message: Mapping[str, Any], stack: Stack, device: str) -> tuple[Any, Communicator]:
-    """The kernel as a function of its arrays alone, `function(rank, world, *arrays, comm, ...)`, and its communicator."""
+    """The kernel `function(rank, world, *arrays, comm, ...)` as one of its arrays alone, and its communicator."""
     comm = Communicator(Membership(**message), stack, device)
 
     def member(*arrays: Any, **scalars: Any) -> Any:

@@ -18,6 +18,7 @@ from kernel_contracts.errors import ArithmeticScopeError
 from kernel_contracts.measurement.calls import ArrayIn, CallResult
 from kernel_contracts.measurement.exchange import format_name
 from kernel_contracts.numerics.bounded import Array
+from kernel_contracts.numerics.dims import Dim
 from kernel_contracts.numerics.interpret import Instance, emulate
 from kernel_contracts.numerics.number_wins import NUMBER_WINS
 from kernel_contracts.numerics.operators.base import EmulateContext
@@ -140,4 +141,17 @@ def dims_of(contract: Contract, shapes: Mapping[str, tuple[int, ...]]) -> dict[s
                 raise ArithmeticScopeError(f"{t.name} has {size} = {n}, another input has {size} = {found[size]}")
             if isinstance(size, int) and size != n:
                 raise ArithmeticScopeError(f"{t.name} has a size of {n} where the contract says {size}")
+    for t in contract.inputs:
+        for size, n in zip(t.shape, shapes[t.name], strict=True):
+            _divided(size, n, found)
     return found
+
+
+def _divided(size: Dim, n: int, found: dict[str, int]) -> None:
+    """`W * N` gives N where W is known from elsewhere."""
+    if isinstance(size, tuple) and size[0] == "*":
+        for known, other in ((size[1], size[2]), (size[2], size[1])):
+            if isinstance(other, str) and other not in found and (isinstance(known, int) or known in found):
+                factor = known if isinstance(known, int) else found[str(known)]
+                if factor and n % factor == 0:
+                    found[other] = n // factor

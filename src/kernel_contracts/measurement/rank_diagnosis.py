@@ -1,4 +1,4 @@
-"""What a wrong answer on ranks is made of: data of the call before, a part left out or taken twice, memory never filled.
+"""What a wrong answer on ranks is made of: data of the call before, a part left out or taken twice, unfilled memory.
 
 Each answer is the reference on changed inputs, so that it holds for any operation on ranks. A reading is the share of
 the wrong elements that one change explains; the reader of it is a signature.
@@ -68,7 +68,9 @@ class _Search:
         rank = max(range(self.world), key=lambda q: self._share(self._near(one[q])))
         out["own_only"] = self._share(self._near(self._own())) if self.world > 1 else 0.0
         out["lost"] = self._share(self._near(one[rank])) if self.world > 1 else 0.0
-        out["twice"] = max(self._share(self._near(self._with(lambda x, q=q: _times(x, q, 2.0)))) for q in range(self.world))
+        out["twice"] = max(
+            self._share(self._near(self._with(lambda x, q=q: _times(x, q, 2.0)))) for q in range(self.world)
+        )
         if before is not None:
             out["stale"] = self._share(self._stale(before))
         out["other_place"] = self._other_place()
@@ -113,7 +115,9 @@ class _Search:
         """Where data of the call before stands, of one rank or of all."""
         explained = self._near(self._reference(before))
         for q in range(self.world):
-            mixed = {n: np.concatenate([x[:q], before[n][q : q + 1], x[q + 1 :]]) for n, x in self.instance.inputs.items()}
+            mixed = {
+                n: np.concatenate([x[:q], before[n][q : q + 1], x[q + 1 :]]) for n, x in self.instance.inputs.items()
+            }
             explained |= self._near(self._reference(mixed))
         return explained
 
@@ -121,7 +125,7 @@ class _Search:
         if self.got.dtype.kind in "iub":
             return np.asarray(self.got == _POISON_INTEGER)
         finite = np.isfinite(np.asarray(self.right, dtype=np.float64)) & (np.abs(self.right) < _HUGE)
-        return finite & (~np.isfinite(self.got) | (np.abs(self.got) >= _HUGE))
+        return np.asarray(finite & (~np.isfinite(self.got) | (np.abs(self.got) >= _HUGE)))
 
     def _other_place(self) -> float:
         """The share of wrong elements that hold the rank's own part of another place instead of the one of theirs.
@@ -129,7 +133,7 @@ class _Search:
         Looked up by value, so it counts only as far as it exceeds what the same search finds for the parts of a
         neighbouring place.
         """
-        name, x = next(iter(self.instance.inputs.items()))
+        x = next(iter(self.instance.inputs.values()))
         moves = self._own() if self.world > 1 else self.right
         if x.shape != self.got.shape or self.world == 1 or self.got.dtype.kind == "b":
             return self._moved(x)

@@ -1,7 +1,7 @@
 """One kernel on several ranks: a process each, started once, called together, ended together.
 
-Stands where a kernel under test stands. Arrays come with the ranks as their first axis and go back the same way, so that
-a session compares them like any others. A rank that crashes, raises or gives no answer ends the call for all.
+Stands where a kernel under test stands. Arrays come with the ranks as their first axis and go back the same way, so
+that a session compares them like any others. A rank that crashes, raises or gives no answer ends the call for all.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kernel_contracts.contracts.evidence import Outcome
 from kernel_contracts.contracts.model import Contract
 from kernel_contracts.errors import ArithmeticScopeError
 from kernel_contracts.measurement.calls import ArrayIn, CallResult, LoadReport
-from kernel_contracts.measurement.communicator import Membership, waiting
+from kernel_contracts.measurement.communicator import Membership, PeerFailed, waiting
 from kernel_contracts.measurement.process import Kernel
 
 _GRACE = 1.0
@@ -99,7 +99,9 @@ class Ranks:
         """One call on as many ranks as the arrays' first axis has. `poison` has that axis too."""
         world = next((a.array.shape[0] for a in arrays if a.array.ndim), 0)
         if not world or any(a.array.shape[:1] != (world,) for a in arrays):
-            raise ArithmeticScopeError("arrays on ranks have the ranks as their first axis, all of them the same number")
+            raise ArithmeticScopeError(
+                "arrays on ranks have the ranks as their first axis, all of them the same number"
+            )
         began = time.perf_counter()
         members = self._started(world)
         self._count += 1
@@ -145,33 +147,37 @@ _DEAD = (Outcome.CRASHED, Outcome.HUNG, Outcome.OUT_OF_MEMORY)
 
 
 def _together(endings: Sequence[_Ending], directory: str) -> CallResult:
-    """One result for all ranks: the first own failure, else the outputs one upon another."""
-    failed = [e for e in endings if e.result.outcome is not Outcome.RETURNED and not e.cut_off]
+    """One result for all ranks, with what each of them did to its inputs."""
     ranked = sorted(endings, key=lambda e: e.rank)
     results = [e.result for e in ranked]
     mutated = {n: [e.rank for e in ranked if n in e.result.mutated] for r in results for n in r.mutated}
     state = {"mutated": mutated, "messages": [r.state.get("messages", {}) for r in results]}
-    common = {"mutated": tuple(mutated), "dropped": results[0].dropped, "state": state}
+    one = _one(endings, ranked, directory)
+    return replace(one, mutated=tuple(mutated), dropped=results[0].dropped, state=state)
+
+
+def _one(endings: Sequence[_Ending], ranked: Sequence[_Ending], directory: str) -> CallResult:
+    """The first own failure, else the outputs one upon another."""
+    failed = [e for e in endings if e.result.outcome is not Outcome.RETURNED and not e.cut_off]
+    failed.sort(key=lambda e: e.result.error_type == PeerFailed.__name__)  # the others only say that one of them has
     if failed:
-        return replace(failed[0].result, detail=_what_failed(failed, endings, directory), outputs=(), **common)
+        return replace(failed[0].result, detail=_what_failed(failed, endings, directory), outputs=())
     wrong = next((e for e in ranked if e.result.defect), None)
     if wrong is not None:
-        return replace(wrong.result, detail=f"{wrong.result.detail} (rank {wrong.rank})", **common)
+        return replace(wrong.result, detail=f"{wrong.result.detail} (rank {wrong.rank})")
+    first = ranked[0].result
     for e in ranked[1:]:
-        difference = _difference(results[0], e.result)
+        difference = _difference(first, e.result)
         if difference:
-            return CallResult(
-                Outcome.RETURNED, f"rank {e.rank} returned {difference[1]}", defect=difference[0], **common
-            )
-    outputs = tuple(np.stack(parts) for parts in zip(*(r.outputs for r in results), strict=True))
-    return replace(results[0], outputs=outputs, **common)
+            return CallResult(Outcome.RETURNED, f"rank {e.rank} returned {difference[1]}", defect=difference[0])
+    outputs = tuple(np.stack(parts) for parts in zip(*(e.result.outputs for e in ranked), strict=True))
+    return replace(first, outputs=outputs)
 
 
-def _what_failed(failed: Sequence[_Ending], endings: Iterable[_Ending], directory: str) -> str:
+def _what_failed(failed: Sequence[_Ending], endings: Sequence[_Ending], directory: str) -> str:
     first = failed[0]
     if first.result.outcome is not Outcome.HUNG:
-        others = f" of {len(list(endings))}"
-        return f"{first.result.detail} on rank {first.rank}{others}"
+        return f"{first.result.detail} on rank {first.rank} of {len(endings)}"
     hung = sorted((e for e in failed if e.result.outcome is Outcome.HUNG), key=lambda e: e.rank)
     said = [f"rank {e.rank} {waiting(directory, e.rank) or 'waits for nobody'}" for e in hung]
     return f"{first.result.detail}: {', '.join(said)}"

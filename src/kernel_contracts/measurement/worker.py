@@ -136,7 +136,11 @@ class _Worker:
             function, comm = joined(function, message["member"], self._stack, self._device)
         ending = conduct.run(function, natives, message["scalars"], self._stack, self._device)
         self._poison.lift()
-        state = {**ending.state, "before": before, **({"messages": comm.finish()} if comm else {})}
+        state = {
+            **ending.state,
+            "before": before,
+            **({"messages": comm.finish(ending.error is not None)} if comm else {}),
+        }
         if ending.error is None:
             self._channel.send({"kind": "returned", "id": message["id"]})
             last = self._outputs(ending.value, names, views)

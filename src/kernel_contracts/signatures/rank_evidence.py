@@ -22,5 +22,13 @@ def explained_by(evidence: Evidence, *kinds: str) -> Observation | None:
 def where(o: Observation) -> str:
     """`elements 48 to 63 of 64, on 4 ranks, call 2`."""
     first, last, of = (int(o.readings.get(n, 0.0)) for n in ("first", "last", "of"))
-    places = f"element {first}" if first == last else f"{int(o.readings.get('wrong', 0))} elements from {first} to {last}"
-    return f"{places} of {of}, on {int(o.readings.get('world', 0))} ranks in call {int(o.readings.get('call', 0))}"
+    places = (
+        f"element {first}" if first == last else f"{int(o.readings.get('wrong', 0))} elements from {first} to {last}"
+    )
+    return f"{places} of {of}, on {ranks(o)} in call {int(o.readings.get('call', 0))}"
+
+
+def ranks(o: Observation) -> str:
+    """`4 ranks`."""
+    world = int(o.readings.get("world", 0))
+    return f"{world} rank{'' if world == 1 else 's'}"

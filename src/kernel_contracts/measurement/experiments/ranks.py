@@ -1,4 +1,4 @@
-"""Calls on several ranks: every number of ranks, pieces, overlap and place, several calls in a row with other data each.
+"""Calls on several ranks: every number of them, pieces, overlap and place, several calls in a row with other data.
 
 The recorded inputs are those of the last call; the ones before it are made from the same seed. What a call before has
 left in a buffer then shows as data that is not of this call. Every rank's output is held against the oracle, and the
@@ -136,7 +136,9 @@ def _combinations(spread: Spread) -> list[dict[str, Any]]:
         axes.append(("overlap", (False, True)))
     if spread.in_place:
         axes.append(("in_place", (False, True)))
-    every = [dict(zip([n for n, _ in axes], values, strict=True)) for values in itertools.product(*(v for _, v in axes))]
+    every = [
+        dict(zip([n for n, _ in axes], values, strict=True)) for values in itertools.product(*(v for _, v in axes))
+    ]
     half = -(-len(every) // 2)
     return [c for pair in itertools.zip_longest(every[:half], every[half:][::-1]) for c in pair if c is not None]
 

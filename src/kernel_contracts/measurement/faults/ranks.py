@@ -1,4 +1,4 @@
-"""Faults of operations on ranks: parts of another place, of the call before, or missing; and none of them at usual sizes.
+"""Faults of operations on ranks: parts of another place, of the call before, or missing; at usual sizes all is well.
 
 Each is the contract's own program on changed inputs, put in place where the fault strikes. So one description serves
 sums, gathers and broadcasts.
@@ -143,7 +143,7 @@ def _remainder(kernel: OnRanks, arrays: Sequence[ArrayIn], scalars: Mapping[str,
 def _skipped(kernel: OnRanks, arrays: Sequence[ArrayIn], scalars: Mapping[str, Any], size: int) -> Struck | None:
     """Where there are fewer elements than ranks, the last rank has no chunk and does not join."""
     world = len(arrays[0].array)
-    if world < 2 or size >= world:
+    if world < 2 or min(size, arrays[0].array[0].size) >= world:
         return None
 
     def without(rank: int, x: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Operations on ranks in NumPy, around a ring: each rank talks to its two neighbours, a chunk of each piece at a time."""
+"""Operations on ranks in NumPy, around a ring: each rank talks to its two neighbours, a chunk of a piece at a time."""
 
 from __future__ import annotations
 
