@@ -16,8 +16,8 @@ from kernel_contracts.signatures.base import EXPLAINS
 RULES = signatures()
 BY_OUTCOME = {"crashed", "hung", "out_of_memory", "raised"}
 BY_DEFECT = {
-    "alignment_dependent", "batch_dependent", "load_dependent", "rank_disagreement", "run_dependent", "thread_dependent",
-    "wrong_count", "wrong_dtype", "wrong_shape", "wrong_type",
+    "alignment_dependent", "batch_dependent", "load_dependent", "rank_disagreement", "run_dependent",
+    "thread_dependent", "wrong_count", "wrong_dtype", "wrong_shape", "wrong_type",
 }  # fmt: skip
 BY_MUTANT = {m.signature for m in mutants().values()}
 INF = float("inf")

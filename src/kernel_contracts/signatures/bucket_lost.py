@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from kernel_contracts.signatures.base import Evidence, Rule
-from kernel_contracts.signatures.rank_evidence import explained_by, where
+from kernel_contracts.signatures.rank_evidence import explained_by, surest, where
 
 
 def match(evidence: Evidence) -> str | None:
     seen = explained_by(evidence, "lost", "own_only")
     if seen is None:
         return None
-    if "own_only" in seen.readings:
+    if surest(seen) == "own_only":
         return f"{where(seen)}: nothing of the other ranks has arrived"
     return f"{where(seen)}: the part of rank {int(seen.readings['lost_rank'])} is missing"
 

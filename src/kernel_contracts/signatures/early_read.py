@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from kernel_contracts.signatures.base import Evidence, Rule
-from kernel_contracts.signatures.rank_evidence import explained_by, where
+from kernel_contracts.signatures.rank_evidence import explained_by, surest, where
 
 
 def match(evidence: Evidence) -> str | None:
     seen = explained_by(evidence, "unfilled", "other_place")
     if seen is None:
         return None
-    if "unfilled" in seen.readings:
+    if surest(seen) == "unfilled":
         return f"{where(seen)}: memory that nothing had been written to yet"
     share = seen.readings["other_place"]
     return f"{where(seen)}: in {share:.0%} of them the rank's part of another place has been taken"

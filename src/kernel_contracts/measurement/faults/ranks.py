@@ -14,6 +14,7 @@ import numpy as np
 
 from kernel_contracts.contracts.evidence import Outcome
 from kernel_contracts.contracts.model import Bound, Contract
+from kernel_contracts.contracts.ranks import spread_of
 from kernel_contracts.measurement.calls import ArrayIn, CallResult
 from kernel_contracts.measurement.emulated import Callee
 from kernel_contracts.measurement.faults.base import Fault, Faulty
@@ -172,11 +173,13 @@ def _fault(name: str, doc: str, strike: Strike) -> Fault:
     return Fault(name, doc, wrap)
 
 
-def _plain(name: str, doc: str, kind: type[Writing] | type[EachItsOwn]) -> Fault:
-    def wrap(contract: Contract, bound: Bound, inner: Callee, arguments: tuple[object, ...]) -> Callee:
-        return kind(inner)
+def _writing(contract: Contract, bound: Bound, inner: Callee, arguments: tuple[object, ...]) -> Callee:
+    return Writing(inner)
 
-    return Fault(name, doc, wrap)
+
+def _own_order(contract: Contract, bound: Bound, inner: Callee, arguments: tuple[object, ...]) -> Callee:
+    """No fault where the ranks need not agree, as where each has a part of its own."""
+    return EachItsOwn(inner) if spread_of(contract.post).agree else inner
 
 
 FAULT = (
@@ -185,6 +188,6 @@ FAULT = (
     _fault("last_bucket_lost", "never sends the last of several pieces", _bucket),
     _fault("remainder_lost", "leaves out what does not divide by the number of ranks", _remainder),
     _fault("rank_skipped", "leaves the last rank out where there is little data", _skipped),
-    _plain("sums_in_input", "adds up in the memory of the caller's input", Writing),
-    _plain("own_order", "adds in another order on every rank", EachItsOwn),
+    Fault("sums_in_input", "adds up in the memory of the caller's input", _writing),
+    Fault("own_order", "adds in another order on every rank", _own_order),
 )

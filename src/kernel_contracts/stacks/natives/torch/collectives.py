@@ -11,8 +11,8 @@ from kernel_contracts.stacks.natives.torch._arrays import Tensor, wide
 
 Comm = Any
 
-_JOINED: dict[str, dict[int, Any]] = {}
-"""The groups that this process is in, by the directory that they met in and their size."""
+_JOINED: dict[str, dict[tuple[int, int], Any]] = {}
+"""The groups that this process is in, by the directory that they met in, their size and the rank in them."""
 
 
 def all_reduce(rank: int, world: int, x: Tensor, comm: Comm, buckets: int = 1, overlap: bool = False) -> Tensor:
@@ -81,12 +81,10 @@ def _group(comm: Comm) -> Any:
     """
     import torch.distributed as dist
 
-    if comm.directory not in _JOINED:
-        _JOINED.clear()
-        _JOINED[comm.directory] = {}
-    groups = _JOINED[comm.directory]
-    if comm.world not in groups:
+    groups = _JOINED.setdefault(comm.directory, {})
+    key = (comm.world, comm.rank)
+    if key not in groups:
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
         store = dist.FileStore(f"{comm.directory}/gloo.{comm.world}", comm.world)
-        groups[comm.world] = dist.ProcessGroupGloo(store, comm.rank, comm.world, timedelta(seconds=60))
-    return groups[comm.world]
+        groups[key] = dist.ProcessGroupGloo(store, comm.rank, comm.world, timedelta(seconds=60))
+    return groups[key]
