@@ -105,6 +105,7 @@ class Ranks:
         began = time.perf_counter()
         members = self._started(world)
         self._count += 1
+        endings: list[_Ending] = []
         try:
             with ThreadPoolExecutor(world) as pool:
                 futures: dict[Future[CallResult], int] = {}
@@ -114,9 +115,9 @@ class Ranks:
                     memory = [(shape[1:], fmt) for shape, fmt in poison]
                     futures[pool.submit(kernel.call, mine, scalars, poison=memory, member=place)] = rank
                 endings = self._gathered(members, futures)
-        except BaseException:
-            self.close()
-            raise
+        finally:
+            if not endings:
+                self.close()  # interrupted in the middle of a call: the state of the ranks is unknown
         result = _together(endings, self._directory)
         if any(e.result.outcome in _DEAD for e in endings):
             self.close()  # those that are left may wait in the middle of nowhere: all start again

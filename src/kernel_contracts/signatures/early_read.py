@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kernel_contracts.signatures.base import Evidence, Rule
-from kernel_contracts.signatures.rank_evidence import explained_by, surest, where
+from kernel_contracts.signatures.base import Evidence, Rule, explained_by, surest, where
 
 
 def match(evidence: Evidence) -> str | None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kernel_contracts.signatures.base import Evidence, Rule
-from kernel_contracts.signatures.rank_evidence import explained_by, where
+from kernel_contracts.signatures.base import Evidence, Rule, explained_by, where
 
 
 def match(evidence: Evidence) -> str | None:
