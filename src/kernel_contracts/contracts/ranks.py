@@ -46,8 +46,10 @@ def spread_of(post: Sequence[syntax.Guarantee]) -> Spread:
     for guarantee in post:
         for expr in getattr(guarantee, "across", ()):
             name, numbers = _axis(expr)
-            if name in ("overlap", "in_place"):
-                found = replace(found, **{name: True})
+            if name == "overlap":
+                found = replace(found, overlap=True)
+            elif name == "in_place":
+                found = replace(found, in_place=True)
             elif name == "calls":
                 found = replace(found, calls=numbers[0] if numbers else found.calls)
             elif name == "buckets":
