@@ -73,6 +73,7 @@ MATCHING: dict[str, list[tuple[Evidence, str]]] = {
             "11 bits effective, 24 declared",
         ),
         (evidence(seen(9.0, "exact"), seen(0.5)), "come out wrong under exact"),
+        (evidence(on_ranks(narrow_bits=8.0), on_ranks(narrow_bits=11.0)), "what sums of 8 bits give, 24 declared"),
         (evidence(seen(9.0, "swamping"), seen(0.5)), "fewer than 24 bits effective"),
     ],
     "cancelled": [
@@ -176,6 +177,7 @@ SILENT: dict[str, list[Evidence]] = {
         evidence(seen(9.0)),
         evidence(seen(9.0, "normal"), seen(0.5, "width", readings={"effective_bits": 24.0})),
         evidence(seen(9.0, "exact"), seen(9.0, "permutation")),
+        evidence(on_ranks(narrow_bits=8.0), on_ranks(), on_ranks()),
     ],
     "cancelled": [evidence(seen(9.0)), evidence(seen(9.0, "offset(1..1e4)"), seen(8.0, "normal"))],
     "hard_coded_shape": [

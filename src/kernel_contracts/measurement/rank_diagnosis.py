@@ -11,11 +11,14 @@ from collections.abc import Mapping
 import numpy as np
 
 from kernel_contracts.contracts.evidence import Case
-from kernel_contracts.formats import Format
+from kernel_contracts.contracts.model import Bound
+from kernel_contracts.formats import FORMATS, Format
 from kernel_contracts.measurement.session import Judged, Session
 from kernel_contracts.numerics.bounded import Array
 from kernel_contracts.numerics.domains import FLOAT64
 from kernel_contracts.numerics.interpret import Instance, evaluate
+from kernel_contracts.numerics.interpret import bound as bound_of
+from kernel_contracts.numerics.mutants import mutants
 from kernel_contracts.numerics.rounding import ulp_of
 
 EXPLAINS = 0.5
@@ -42,7 +45,7 @@ def explained(
         if judged.text in outputs and wrong.any():
             plain = Instance(session.bound.program, case.dims, given, scalars)
             found = _Search(plain, judged, wrong, session.bound.outputs[judged.text], judged.text)
-            return {**found.place(), **found.shares(before)}
+            return {**found.place(), **found.shares(before), **found.narrow(session.bound)}
     return {}
 
 
@@ -76,6 +79,22 @@ class _Search:
         out["other_place"] = self._other_place()
         kept = {k: v for k, v in out.items() if v >= EXPLAINS}
         return {**kept, "lost_rank": float(rank)} if "lost" in kept else kept
+
+    def narrow(self, bound: Bound) -> dict[str, float]:
+        """The most bits of a narrower accumulator whose bound all of the answer keeps to, whatever its order."""
+        if self.got.dtype.kind != "f":
+            return {}
+        for name in ("fp32", "fp16", "bf16"):
+            if FORMATS[name].precision >= bound.accumulator.precision:
+                continue
+            for _, program in mutants()["accumulate"].apply(bound.program, (name,)):
+                instance = Instance(program, self.instance.dims, self.instance.inputs, self.instance.scalars)
+                kept = bound_of(instance, bound.context, {self.name: program.outputs[self.name]})[self.name]
+                with np.errstate(invalid="ignore"):
+                    fits = np.abs(self.got - self.right) <= kept.radius() + self.slack
+                if fits.all():
+                    return {"narrow_bits": float(FORMATS[name].precision)}
+        return {}
 
     # ------------------------------------------------------------------------------------------------- comparing
 
