@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kernel_contracts.checking import Options, Result, Watch, check_all, contracts_for
-from kernel_contracts.measurement.process import Kernel
+from kernel_contracts.measurement.ranked import opened
 from kernel_contracts.stacks.base import find
 
 
@@ -39,7 +39,7 @@ def check(
     options = Options(
         tuple(classes) if classes else None, tuple(dtypes) if dtypes else None, samples, seed, dict(params or {})
     )
-    with Kernel(target, stack=stack, device=device, timeout=timeout, memory_mb=memory_mb) as kernel:
+    with opened(chosen, target, stack=stack, device=device, timeout=timeout, memory_mb=memory_mb) as kernel:
         report = kernel.load()
         return list(check_all(chosen, kernel, options, native=adapter.native_dtypes, watch=watch, report=report))
 

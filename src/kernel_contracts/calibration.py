@@ -22,6 +22,7 @@ from kernel_contracts.measurement.experiments import experiments
 from kernel_contracts.measurement.functional import OrdinaryTest
 from kernel_contracts.measurement.known import Known
 from kernel_contracts.measurement.process import Kernel
+from kernel_contracts.measurement.ranked import Ranks
 from kernel_contracts.measurement.session import Session
 from kernel_contracts.scoring import Bench, MutantResult, Watch, same_bits
 from kernel_contracts.scoring import score as mutation_score
@@ -118,7 +119,7 @@ def _states(bench: Bench, entry: syntax.CalibrateState, test: OrdinaryTest) -> I
         }[entry.state]
         name = finding.signature.name if finding.signature else ""
         yield State(entry.state, written(entry.kernel), finding.verdict, name, finding.ratio, silent, ok)
-        if isinstance(kernel, Kernel):
+        if isinstance(kernel, Kernel | Ranks):
             kernel.close()
 
 

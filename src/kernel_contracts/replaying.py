@@ -12,7 +12,7 @@ from kernel_contracts.contracts.catalogue import load_text
 from kernel_contracts.contracts.evidence import Finding, Observation, Verdict
 from kernel_contracts.contracts.model import Bound, Contract
 from kernel_contracts.errors import UsageError
-from kernel_contracts.measurement.process import Kernel
+from kernel_contracts.measurement.ranked import opened
 from kernel_contracts.measurement.session import Session
 from kernel_contracts.measurement.witness import Witness, load
 from kernel_contracts.numerics.dims import evaluate
@@ -50,7 +50,9 @@ def replay(path: str | Path, *, target: str | None = None, timeout: float = 30.0
     if not name:
         raise UsageError(f"{path} comes from a value, not from a kernel; say which one: --target FILE.py:FUNCTION")
     real = builtin(name.removeprefix("builtin:"), witness.stack) if name.startswith("builtin:") else name
-    with Kernel(real, stack=witness.stack, device=witness.device, timeout=timeout, memory_mb=memory_mb) as kernel:
+    with opened(
+        [contract], real, stack=witness.stack, device=witness.device, timeout=timeout, memory_mb=memory_mb
+    ) as kernel:
         kernel.load()
         session = Session(contract, bound, kernel, ladder(), tuple(mutants()))
         experiment = experiment_of(contract, bound)

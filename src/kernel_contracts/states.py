@@ -20,7 +20,7 @@ from kernel_contracts.measurement.candidates import Candidates
 from kernel_contracts.measurement.emulated import Callee, Emulated, Fixed, When, dims_of, held, returned
 from kernel_contracts.measurement.faults import faults
 from kernel_contracts.measurement.faults.index import conforming
-from kernel_contracts.measurement.process import Kernel
+from kernel_contracts.measurement.ranked import opened
 from kernel_contracts.numerics.domains import FLOAT64
 from kernel_contracts.numerics.interpret import Instance, evaluate
 from kernel_contracts.numerics.mutants import mutants
@@ -40,7 +40,7 @@ def kernels_of(contract: Contract, bound: Bound, entry: syntax.CalibrateState) -
         return [Fixed(lambda shape, fmt: np.ones(shape))]
     given = kernel.arguments[0].value if isinstance(kernel, syntax.Call) and kernel.arguments else None
     if name == "python" and isinstance(given, syntax.Text):
-        return [Kernel(given.value, working_directory=Path(contract.path).parent)]
+        return [opened([contract], given.value, working_directory=Path(contract.path).parent)]
     if name == "mutant" and isinstance(kernel, syntax.Call) and given is not None:
         return _mutants_of(contract, bound, kernel)
     if name == "fault" and isinstance(kernel, syntax.Call) and given is not None:

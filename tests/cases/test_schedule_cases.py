@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from kernel_contracts import api
-from kernel_contracts.casebook import cases
 from kernel_contracts.casebook.base import CONTRACTS
 from kernel_contracts.casebook.cases import o25_shared_output as halves
 from kernel_contracts.casebook.cases import o26_carry_tiles as scan
 from kernel_contracts.checking import Result
 from kernel_contracts.contracts.evidence import Verdict
 
-KERNELS = Path(cases.__file__).parent
+KERNELS = CONTRACTS.parent / "cases"
 TRIL = str(CONTRACTS / "tril_matmul.kc")
 
 

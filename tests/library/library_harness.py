@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +18,7 @@ from kernel_contracts.contracts.catalogue import standard_library
 from kernel_contracts.contracts.evidence import Case, Observation, Outcome, Verdict
 from kernel_contracts.contracts.model import Bound, Contract
 from kernel_contracts.measurement.calls import ArrayIn, CallResult
+from kernel_contracts.measurement.communicator import Membership, joined
 from kernel_contracts.measurement.emulated import Callee, returned
 from kernel_contracts.measurement.experiments import experiments
 from kernel_contracts.measurement.oracle import work
@@ -47,6 +52,51 @@ class InProcess:
         return returned(tuple(self.stack.from_native(v) for v in items), began)
 
 
+class InThreads:
+    """A function on ranks, each rank a thread of this process; called like a kernel under test on ranks."""
+
+    def __init__(self, stack: str, function: Callable[..., Any], directory: Path) -> None:
+        self.stack, self.function, self.directory = find(stack), function, directory
+        self.calls = 0
+
+    def call(
+        self, arrays: Sequence[ArrayIn], scalars: Mapping[str, Any] = {}, *, poison: Sequence[Any] = ()
+    ) -> CallResult:
+        began = time.perf_counter()
+        self.calls += 1
+        known = inspect.signature(self.function).parameters
+        passed = {n: v for n, v in scalars.items() if n in known}
+        world = len(arrays[0].array)
+        mine = [[np.array(a.array[rank]) for a in arrays] for rank in range(world)]
+
+        def one(rank: int) -> Any:
+            member = Membership(rank, world, self.calls, 7, str(self.directory)).as_json()
+            function, comm = joined(self.function, member, self.stack, "cpu")
+            failed = True
+            try:
+                with np.errstate(all="ignore"):
+                    value = function(*[self.stack.to_native(x, "cpu") for x in mine[rank]], **passed)
+                failed = False
+            finally:
+                comm.finish(failed)
+            return self.stack.from_native(value)
+
+        with ThreadPoolExecutor(world) as pool:
+            rows = list(pool.map(one, range(world)))
+        changed = [
+            a.name
+            for k, a in enumerate(arrays)
+            if any(mine[r][k].tobytes() != np.array(a.array[r]).tobytes() for r in range(world))
+        ]
+        dropped = tuple(n for n in scalars if n not in known)
+        return replace(returned((np.stack(rows),), began), mutated=tuple(changed), dropped=dropped)
+
+
+def in_process(contract: Contract, stack: str, function: Callable[..., Any], directory: Path) -> InProcess | InThreads:
+    """The function as a kernel of the contract, without processes of its own."""
+    return InThreads(stack, function, directory) if contract.ranks else InProcess(stack, function)
+
+
 def label(bound: Bound) -> str:
     return "-".join(bound.dtypes.values()) or "plain"
 
@@ -56,6 +106,8 @@ def cases(contract: Contract, bound: Bound, samples: int, seed: int, limit: int 
     plan = classes()[contract.class_id].plan(contract, bound)
     found = experiments()[plan.experiment].cases(contract, bound, plan, seed=seed, samples=4 * samples)
     small = [c for c in found if work(Instance(bound.program, c.dims, {}, c.scalars)) <= limit]
+    if contract.ranks:  # the numbers of ranks come one after another
+        return [small[k * len(small) // samples] for k in range(min(samples, len(small)))]
     return small[:samples]
 
 

@@ -6,10 +6,11 @@ import importlib
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
-from library_harness import WORK, InProcess, complaint, label, measure
+from library_harness import WORK, complaint, in_process, label, measure
 
 from kernel_contracts.contracts.catalogue import standard_library
 from kernel_contracts.contracts.model import Contract
@@ -48,10 +49,10 @@ def test_naming_the_natives_imports_no_framework() -> None:
 
 @pytest.mark.parametrize("stack", STACKS)
 @pytest.mark.parametrize("contract", CONTRACTS)
-def test_a_native_conforms(contract: Contract, stack: str) -> None:
+def test_a_native_conforms(contract: Contract, stack: str, tmp_path: Path) -> None:
     if stack == "torch":
         pytest.importorskip("torch")
-    kernel = InProcess(stack, native(stack, contract.operation))
+    kernel = in_process(contract, stack, native(stack, contract.operation), tmp_path)
     for bound in contract.bound:
         found = measure(contract, bound, kernel, SAMPLES, seed=11)
         assert found, f"nothing was measured for {label(bound)}"

@@ -11,7 +11,16 @@ import pytest
 from kernel_contracts.formats import FORMATS, Format, accumulator
 from kernel_contracts.numerics.bounded import BoundContext
 from kernel_contracts.numerics.rounding import round_to
-from kernel_contracts.numerics.summation import ORDERS, Order, chunk_length, cumulative, draw_order, sum_terms
+from kernel_contracts.numerics.summation import (
+    ORDERS,
+    RANK_ORDERS,
+    Order,
+    chunk_length,
+    cumulative,
+    draw_order,
+    draw_rank_order,
+    sum_terms,
+)
 
 ACCUMULATORS = [FORMATS[n] for n in ("fp32", "fp16", "bf16", "fp64", "fp8_e5m2")] + [accumulator(14)]
 formats = pytest.mark.parametrize("fmt", ACCUMULATORS, ids=str)
@@ -165,3 +174,40 @@ def test_a_scan_is_no_deeper_than_its_order(name: str, depth: int) -> None:
     tree_error = np.abs(cumulative(x, fmt, Order(name, 16)) - np.cumsum(x))[-1]
     assert chain_error == pytest.approx(99 * fmt.u)
     assert 0 <= tree_error <= depth * fmt.u * 1.5 < chain_error
+
+
+# ------------------------------------------------------------------------------------------------------- over ranks
+
+
+@formats
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8])
+def test_a_ring_starts_each_chunk_at_another_rank(n: int, fmt: Format) -> None:
+    x = round_to(np.random.default_rng(n).standard_normal((11, n)), fmt)
+    got = sum_terms(x, fmt, Order("ring"))
+    for c, places in enumerate(np.array_split(np.arange(11), n)):
+        for i in places:
+            around = [(c + 1 + k) % n for k in range(n)]
+            assert got[i] == in_tree(x[i], chain(list(around)), fmt)
+
+
+@formats
+@pytest.mark.parametrize(
+    ("n", "tree"),
+    [
+        (1, 0),
+        (2, (0, 1)),
+        (3, ((0, 2), 1)),
+        (4, ((0, 2), (1, 3))),
+        (6, (((0, 4), 2), ((1, 5), 3))),
+        (8, (((0, 4), (2, 6)), ((1, 5), (3, 7)))),
+    ],
+)
+def test_halving_adds_the_partner_half_the_way_off(n: int, tree: Tree, fmt: Format) -> None:
+    x = round_to(np.random.default_rng(n).standard_normal((5, n)), fmt)
+    got = sum_terms(x, fmt, Order("halving"))
+    assert [in_tree(row, tree, fmt) for row in x] == list(got)
+
+
+def test_ranks_draw_every_order_of_theirs() -> None:
+    rng = np.random.default_rng(0)
+    assert {draw_rank_order(rng).name for _ in range(100)} == set(RANK_ORDERS)

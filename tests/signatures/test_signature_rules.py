@@ -17,9 +17,8 @@ RULES = signatures()
 BY_OUTCOME = {"crashed", "hung", "out_of_memory", "raised"}
 BY_DEFECT = {
     "alignment_dependent", "batch_dependent", "cache_dependent", "first_call_differs", "load_dependent",
-    "run_dependent", "stale_output", "thread_dependent", "tuning_leaves_trace", "unwritten_output", "wrong_count",
-    "wrong_dtype",
-    "wrong_shape", "wrong_type",
+    "rank_disagreement", "run_dependent", "stale_output", "thread_dependent", "tuning_leaves_trace",
+    "unwritten_output", "wrong_count", "wrong_dtype", "wrong_shape", "wrong_type",
 }  # fmt: skip
 BY_MUTANT = {m.signature for m in mutants().values()}
 INF = float("inf")
@@ -29,6 +28,11 @@ REFUSE = {"may_refuse": 1.0, "must_refuse": 1.0}
 
 def explained(label: str, left: float = 0.02, **given: object) -> Observation:
     return seen(50.0, hypotheses={label: left}, **given)
+
+
+def on_ranks(**readings: float) -> Observation:
+    place = {"first": 5.0, "last": 7.0, "wrong": 3.0, "of": 8.0}
+    return seen(9.0, readings={"world": 4.0, "call": 2.0, **place, **readings})
 
 
 MATCHING: dict[str, list[tuple[Evidence, str]]] = {
@@ -80,6 +84,7 @@ MATCHING: dict[str, list[tuple[Evidence, str]]] = {
             "11 bits effective, 24 declared",
         ),
         (evidence(seen(9.0, "exact"), seen(0.5)), "come out wrong under exact"),
+        (evidence(on_ranks(narrow_bits=8.0), on_ranks(narrow_bits=11.0)), "what sums of 8 bits give, 24 declared"),
         (evidence(seen(9.0, "swamping"), seen(0.5)), "fewer than 24 bits effective"),
     ],
     "cancelled": [
@@ -128,6 +133,32 @@ MATCHING: dict[str, list[tuple[Evidence, str]]] = {
     "dropped": [(evidence(seen(INF, "i[0] = -1", facts={"negative_index": "drop"})), "is left out without a word")],
     "foreign_memory": [(evidence(seen(INF, "i[0] = n", facts={"out_of_bounds": "foreign memory"})), "no policy")],
     "neighbour_changed": [(evidence(seen(INF, "i[0] = n", readings={"spilled": 3.0})), "3 of 16 elements changed")],
+    "message_mismatched": [
+        (
+            evidence(seen(outcome=Outcome.RAISED, detail="MessageMismatch: rank 1 sent float32[3] on rank 0 of 2")),
+            "rank 1 sent float32[3]",
+        )
+    ],
+    "send_buffer_mutated": [
+        (evidence(seen(mutated=("x",), readings={"world": 4.0, "mutated_rank": 2.0})), "x of rank 2 of 4 changed")
+    ],
+    "stale_read": [(evidence(on_ranks(stale=0.9, lost=0.6)), "3 elements from 5 to 7 of 8, on 4 ranks in call 2: 90%")],
+    "early_read": [
+        (evidence(on_ranks(unfilled=1.0, stale=0.5)), "memory that nothing had been written to yet"),
+        (evidence(on_ranks(other_place=0.75)), "in 75% of them the rank's part of another place"),
+    ],
+    "bucket_lost": [
+        (evidence(on_ranks(lost=0.9, lost_rank=3.0)), "the part of rank 3 is missing"),
+        (evidence(on_ranks(own_only=1.0)), "nothing of the other ranks has arrived"),
+    ],
+    "local_shard_returned": [(evidence(on_ranks(own_only=1.0, wrong=8.0)), "on 4 ranks each returns its own part")],
+    "counted_twice": [(evidence(on_ranks(twice=0.9)), "in the sum twice")],
+    "rank_count_dependent": [
+        (
+            evidence(on_ranks(), *(seen(0.1, readings={"world": w}) for w in (1.0, 2.0))),
+            "right on 1, 2 ranks, wrong on 4",
+        )
+    ],
     "wrong_value": [(evidence(seen(9.0), seen(0.1)), "16 of 16 elements of y outside the bound, the worst by 9 times")],
 }  # fmt: skip
 SILENT: dict[str, list[Evidence]] = {
@@ -157,6 +188,7 @@ SILENT: dict[str, list[Evidence]] = {
         evidence(seen(9.0)),
         evidence(seen(9.0, "normal"), seen(0.5, "width", readings={"effective_bits": 24.0})),
         evidence(seen(9.0, "exact"), seen(9.0, "permutation")),
+        evidence(on_ranks(narrow_bits=8.0), on_ranks(), on_ranks()),
     ],
     "cancelled": [evidence(seen(9.0)), evidence(seen(9.0, "offset(1..1e4)"), seen(8.0, "normal"))],
     "hard_coded_shape": [
@@ -169,6 +201,17 @@ SILENT: dict[str, list[Evidence]] = {
         evidence(seen(INF, "nan at x[*]", readings={"nan_lost": 1.0}), seen(0.0, "nan at x[0]")),
     ],
     "clamped": [evidence(seen(0.0, "i[0] = n", facts={"out_of_bounds": "clamp"}))],
+    "message_mismatched": [evidence(seen(outcome=Outcome.RAISED, detail="ValueError: no"))],
+    "send_buffer_mutated": [evidence(seen(mutated=("x",)))],
+    "stale_read": [evidence(on_ranks(unfilled=1.0, stale=1.0)), evidence(seen(9.0))],
+    "early_read": [evidence(on_ranks(stale=1.0, other_place=0.5))],
+    "bucket_lost": [evidence(on_ranks(stale=1.0, lost=1.0)), evidence(on_ranks())],
+    "local_shard_returned": [evidence(on_ranks(own_only=1.0))],
+    "counted_twice": [evidence(on_ranks(lost=0.5, twice=0.5))],
+    "rank_count_dependent": [
+        evidence(on_ranks(), seen(0.1, readings={"world": 1.0})),
+        evidence(on_ranks(), seen(0.1, readings={"world": 4.0})),
+    ],
     "wrong_value": [evidence(seen(outcome=Outcome.CRASHED))],
 }  # fmt: skip
 
@@ -234,9 +277,8 @@ def test_rules_are_tried_in_the_order_of_their_rank() -> None:
     assert list(RULES)[-1] == "wrong_value"
     by_kind = [min(RULES[n].rank for n in group) for group in (BY_OUTCOME, {"input_mutated"}, BY_DEFECT)]
     assert by_kind == sorted(by_kind)
-    assert by_kind[-1] < min(
-        RULES[n].rank for n in set(RULES) - BY_OUTCOME - BY_DEFECT - {"input_mutated", "raised_instead"}
-    )
+    early = {"input_mutated", "raised_instead", "send_buffer_mutated", "message_mismatched"}
+    assert by_kind[-1] < min(RULES[n].rank for n in set(RULES) - BY_OUTCOME - BY_DEFECT - early)
 
 
 def test_what_happened_comes_before_what_explains_the_numbers() -> None:

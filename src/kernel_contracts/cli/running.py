@@ -23,6 +23,7 @@ from kernel_contracts.errors import UsageError
 from kernel_contracts.measurement.calls import LoadReport
 from kernel_contracts.measurement.fingerprint import digest
 from kernel_contracts.measurement.process import Kernel
+from kernel_contracts.measurement.ranked import Ranks, opened
 from kernel_contracts.measurement.witness import Witness
 from kernel_contracts.report.records import line, result_record, trace_record
 from kernel_contracts.report.terminal import console, story, summary_line, totals
@@ -68,7 +69,9 @@ class Run:
                 f"no contract is for {', '.join(options.dtypes or ()) or self.stack}; they cover {offered}"
             )
         out = console(stderr=self._json_to_stdout)
-        with Kernel(real, stack=self.stack, device=self.device, timeout=self.timeout, memory_mb=self.memory) as kernel:
+        with opened(
+            chosen, real, stack=self.stack, device=self.device, timeout=self.timeout, memory_mb=self.memory
+        ) as kernel:
             report = kernel.load()
             out.print(
                 f"{self.target}  on {self.stack} {report.stack_version} ({report.device}), seed {seed}", style="dim"
@@ -111,7 +114,7 @@ class Run:
     def _measure(
         self,
         pairs: list[tuple[Contract, Bound]],
-        kernel: Kernel,
+        kernel: Kernel | Ranks,
         report: LoadReport,
         options: Options,
         real: str,
@@ -171,7 +174,7 @@ class Run:
         out.print(summary_line(result.contract, result.bound, result.finding, result.seconds))
         if result.verdict is Verdict.CONFORMS:  # another verdict tells its story, notes included, at the end
             for note in result.finding.notes:
-                out.print(f"  {note}", style="dim", highlight=False)
+                out.print(f"  {note}", style="dim", highlight=False, markup=False)
         witness = self._save_witness(result, report)
         if result_lines is not None:
             kernel = {
@@ -267,7 +270,7 @@ def _one(
     """One contract in a process of its own, for --jobs."""
     stack, device, timeout, memory = limits
     assert options.seed is not None
-    with Kernel(target, stack=stack, device=device, timeout=timeout, memory_mb=memory) as kernel:
+    with opened([contract], target, stack=stack, device=device, timeout=timeout, memory_mb=memory) as kernel:
         return check_contract(contract, bound, kernel, options, seed=options.seed)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from kernel_contracts.contracts.claims import read_claims
 from kernel_contracts.contracts.expressions import Scope, default_format
 from kernel_contracts.contracts.model import Bound, ScalarDecl, TensorDecl
+from kernel_contracts.contracts.ranks import on_every_rank
 from kernel_contracts.contracts.tolerance import context_of
 from kernel_contracts.contracts.tracing import trace
 from kernel_contracts.contracts.values import format_of, problem
@@ -36,12 +37,15 @@ def bind(
     builder = Builder(default)
     scope = Scope(builder, dtypes, set(dims), definitions)
     scope.integers = {s.name for s in scalars if s.type == "int"}
+    scope.ranks = node.scope.ranks or ""
     for t in inputs:
         scope.names[t.name] = builder.input(t.name, formats[t.name], t.shape)
     for s in scalars:
         if s.type in ("real", "int", "bool"):
             scope.names[s.name] = builder.scalar(s.name, s.type)
     found = _reference(node, scope, inputs, outputs, default)
+    if scope.ranks:
+        found |= {t.name: on_every_rank(builder, found[t.name], t.shape) for t in outputs if t.name in found}
     for t in outputs:
         _check_output(node, builder, t, found, out_formats[t.name])
     program = builder.finish(dict(found), dims)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from kernel_contracts.contracts.ranks import axis_over
 from kernel_contracts.contracts.values import constant, problem
 from kernel_contracts.language import syntax
 from kernel_contracts.numerics.dims import Dim
@@ -58,7 +59,10 @@ Reader = Callable[["Scope", Arguments], int]
 
 
 def _axes(arguments: Arguments, scope: Scope, rank: int, *, required: bool = False) -> tuple[int, ...]:
-    """`axis = -1`, `axis = [0, 1]`, `axes = ...`; absent means all."""
+    """`axis = -1`, `axis = [0, 1]`, `axes = ...`, `over = ranks`; absent means all."""
+    over = arguments.take("over")
+    if over is not None:
+        return (axis_over(over, scope.ranks),)
     given = arguments.take("axis")
     given = given if given is not None else arguments.take("axes")
     if given is None:

@@ -12,6 +12,7 @@ from kernel_contracts.contracts.determinism import axes_of
 from kernel_contracts.contracts.measure import read_measure
 from kernel_contracts.contracts.model import Contract, ScalarDecl, TensorDecl
 from kernel_contracts.contracts.precondition import read_precondition
+from kernel_contracts.contracts.ranks import restricted, spread_of, stacked
 from kernel_contracts.contracts.rehearsal import rehearse
 from kernel_contracts.contracts.schedules import check_schedules
 from kernel_contracts.contracts.soundness import ToleranceCheck, check_lengths, check_names, check_violations
@@ -140,10 +141,15 @@ def elaborate_contract(
     variables = _variables(node.scope)
     inputs = tuple(_tensor(t) for t in node.scope.inputs)
     outputs = tuple(_tensor(t) for t in node.scope.outputs)
+    ranks = node.scope.ranks
+    if ranks:
+        inputs, outputs = stacked(inputs, ranks), stacked(outputs, ranks)
     scalars = tuple(_scalar(s) for s in node.scope.scalars)
     _distinct(node, inputs, outputs, scalars)
     dims = _dim_names(inputs, outputs, {s.name for s in scalars if s.type == "int"})
     pre = read_precondition(node.pre, dims, inputs, scalars)
+    if ranks:
+        pre = restricted(pre, ranks, spread_of(node.post), node.scope.span)
     policies, refusals = _policies(node)
     check_schedules(node)
     tolerance = node.tolerance or syntax.Derived((), span=node.span)

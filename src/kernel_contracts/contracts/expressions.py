@@ -47,6 +47,8 @@ class Scope:
         self.depth = depth
         self.integers: set[str] = set()
         """Integer scalars, usable in sizes (a stride)."""
+        self.ranks = ""
+        """The name after `on ranks`, whose axis comes first; empty where there are none."""
 
     # ------------------------------------------------------------------------------------------- entry points
 
@@ -160,7 +162,7 @@ class Scope:
         if len(given) != len(define.parameters):
             raise self._arity(expr, define)
         inner = Scope(self.builder, self.dtypes, self.dims, self.definitions, {}, self.depth + 1)
-        inner.integers = self.integers
+        inner.integers, inner.ranks = self.integers, self.ranks
         inner.names = {name: self.lower(value) for name, value in given.items()}
         for statement in define.body:
             inner.assign(statement)

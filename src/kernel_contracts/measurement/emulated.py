@@ -19,12 +19,13 @@ from kernel_contracts.measurement.calls import ArrayIn, CallResult
 from kernel_contracts.measurement.exchange import format_name
 from kernel_contracts.measurement.moves import is_move, moved
 from kernel_contracts.numerics.bounded import Array
+from kernel_contracts.numerics.dims import Dim
 from kernel_contracts.numerics.interpret import Instance, emulate
 from kernel_contracts.numerics.number_wins import NUMBER_WINS
 from kernel_contracts.numerics.operators.base import EmulateContext
 from kernel_contracts.numerics.program import Program
 from kernel_contracts.numerics.rounding import from_storage, to_storage
-from kernel_contracts.numerics.summation import Order, draw_order
+from kernel_contracts.numerics.summation import Order, draw_order, draw_rank_order
 
 When = Callable[[Mapping[str, int]], bool]
 
@@ -80,6 +81,8 @@ class Emulated:
         inputs = {a.name: from_storage(a.array) for a in arrays}
         dims = dims_of(self.contract, {n: x.shape for n, x in inputs.items()})
         context = self.bound.context
+        if order is None and self.contract.ranks and context.summation == "any":
+            order = draw_rank_order(self.rng)
         order = order or draw_order(self.rng, context.summation, context.block)
         how = EmulateContext(
             order, bool(self.rng.integers(0, 4) == 0), self.rng,
@@ -144,4 +147,17 @@ def dims_of(contract: Contract, shapes: Mapping[str, tuple[int, ...]]) -> dict[s
                 raise ArithmeticScopeError(f"{t.name} has {size} = {n}, another input has {size} = {found[size]}")
             if isinstance(size, int) and size != n:
                 raise ArithmeticScopeError(f"{t.name} has a size of {n} where the contract says {size}")
+    for t in contract.inputs:
+        for size, n in zip(t.shape, shapes[t.name], strict=True):
+            _divided(size, n, found)
     return found
+
+
+def _divided(size: Dim, n: int, found: dict[str, int]) -> None:
+    """`W * N` gives N where W is known from elsewhere."""
+    if isinstance(size, tuple) and size[0] == "*":
+        for known, other in ((size[1], size[2]), (size[2], size[1])):
+            if isinstance(other, str) and other not in found and (isinstance(known, int) or known in found):
+                factor = known if isinstance(known, int) else found[str(known)]
+                if factor and n % factor == 0:
+                    found[other] = n // factor

@@ -26,6 +26,7 @@ from kernel_contracts.contracts.evidence import Outcome
 from kernel_contracts.errors import ArithmeticScopeError, TargetError, UsageError
 from kernel_contracts.measurement import exchange, family
 from kernel_contracts.measurement.calls import ArrayIn, CallResult, LoadReport, Way
+from kernel_contracts.measurement.communicator import Membership
 from kernel_contracts.measurement.schedule_space import Space
 from kernel_contracts.measurement.supervise import Ended, Supervised
 from kernel_contracts.measurement.target import parse, sha256
@@ -84,6 +85,12 @@ class Kernel:
         worker, self._worker = self._worker, None
         if worker is not None:
             worker.stop()
+
+    def interrupt(self) -> None:
+        """Ends the worker, from whichever thread; a call in progress then ends as crashed."""
+        worker = self._worker
+        if worker is not None and worker.alive:
+            family.end(worker.process.pid)
 
     def spawn(self, environment: Mapping[str, str]) -> Kernel:
         """The same kernel in a process of its own, with more environment variables."""
@@ -171,12 +178,18 @@ class Kernel:
         *,
         poison: Sequence[tuple[tuple[int, ...], str]] = (),
         way: Way | None = None,
+        member: Membership | None = None,
     ) -> CallResult:
-        """One call. `poison` names shape and format of each expected output, whose memory is poisoned beforehand."""
+        """One call. `poison` names shape and format of each expected output, whose memory is poisoned beforehand.
+
+        With `member` the kernel is one of several ranks: called with rank and world before and a communicator after
+        its arrays.
+        """
         report = self.load()
         worker = self._worker
         assert worker is not None
-        passed = {k: _plain(k, v) for k, v in scalars.items() if report.accepts(k, len(arrays))}
+        positional = len(arrays) + (3 if member else 0)
+        passed = {k: _plain(k, v) for k, v in scalars.items() if report.accepts(k, positional)}
         image, places = exchange.pack(arrays)
         self._count += 1
         message = {
@@ -187,6 +200,7 @@ class Kernel:
             "scalars": passed,
             "poison": [(tuple(shape), _storage(name)) for shape, name in poison],
             "way": way.as_json() if way is not None else None,
+            **({"member": member.as_json()} if member else {}),
         }
         seconds, died, self._died = 0.0, self._died, ""
         memory = self._base + (self._memory_mb << 20) + image.size

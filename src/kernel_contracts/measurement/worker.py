@@ -21,6 +21,7 @@ from kernel_contracts.errors import TargetError
 from kernel_contracts.measurement import conduct
 from kernel_contracts.measurement.adapter import Stack
 from kernel_contracts.measurement.channel import Channel
+from kernel_contracts.measurement.communicator import joined
 from kernel_contracts.measurement.fingerprint import platform_fingerprint
 from kernel_contracts.measurement.poison import Poison
 from kernel_contracts.measurement.schedule_space import Schedules
@@ -157,11 +158,19 @@ class _Worker:
             # A short read comes from Python's own small-object pool and leaves the poisoned memory alone.
             if self._channel.receive(_SHORT) is None:
                 os._exit(0)
-            ending = conduct.run(self._kernel.function, natives, given, self._stack, self._device)
+            function, comm = self._kernel.function, None
+            if "member" in message:
+                function, comm = joined(function, message["member"], self._stack, self._device)
+            ending = conduct.run(function, natives, given, self._stack, self._device)
         if outs and ending.error is None:
             ending = dataclasses.replace(ending, value=outs)
         self._poison.lift()
-        state = {**ending.state, "before": before, "fresh": self._fresh}
+        state = {
+            **ending.state,
+            "before": before,
+            "fresh": self._fresh,
+            **({"messages": comm.finish(ending.error is not None)} if comm else {}),
+        }
         if ending.error is None:
             self._channel.send({"kind": "returned", "id": message["id"]})
             last = self._outputs(ending.value, names, views)

@@ -29,6 +29,8 @@ class Order:
         return f"{self.name}({self.size})" if self.size else self.name
 
 
+RANK_ORDERS = ("sequential", "reversed", "pairwise", "shuffled", "ring", "halving")
+"""How ranks add up: one after another, in a tree, around a ring that each chunk enters elsewhere, by halving."""
 ORDERS = ("sequential", "reversed", "pairwise", "blocked", "split", "lanes", "shuffled", "tree")
 
 
@@ -46,6 +48,12 @@ def draw_order(rng: np.random.Generator, declared: str = "any", block: int = 1) 
     if name in ("shuffled", "tree"):
         return Order(name, int(rng.integers(1, 2**31)))
     return Order(name)
+
+
+def draw_rank_order(rng: np.random.Generator) -> Order:
+    """A random way in which ranks add what each of them holds."""
+    name = str(rng.choice(RANK_ORDERS))
+    return Order(name, int(rng.integers(1, 2**31)) if name == "shuffled" else 0)
 
 
 def adder(fmt: Format) -> Add:
@@ -71,6 +79,10 @@ def _in_order(x: Array, add: Add, order: Order) -> Array:
         return _fold(x[..., ::-1], add)
     if order.name == "pairwise":
         return _halve(x, add)
+    if order.name == "ring":
+        return _around(x, add)
+    if order.name == "halving":
+        return _halving(x, add)
     if order.name in ("blocked", "split"):
         return _fold(_chunks(x, chunk_length(n, order), add), add)
     if order.name == "lanes":
@@ -102,6 +114,28 @@ def _halve(x: Array, add: Add) -> Array:
         n = x.shape[-1]
         pairs = add(x[..., 0 : n - n % 2 : 2], x[..., 1::2])
         x = np.concatenate([pairs, x[..., n - 1 :]], axis=-1) if n % 2 else pairs
+    return x[..., 0]
+
+
+def _around(x: Array, add: Add) -> Array:
+    """A ring all-reduce: the c-th chunk of the elements starts at term c + 1 and goes around."""
+    n = x.shape[-1]
+    flat = x.reshape(-1, n)
+    out = np.empty(len(flat), x.dtype)
+    for c, places in enumerate(np.array_split(np.arange(len(flat)), n)):
+        out[places] = _fold(np.roll(flat[places], -(c + 1), axis=-1), add)
+    return out.reshape(x.shape[:-1])
+
+
+def _halving(x: Array, add: Add) -> Array:
+    """Recursive halving: what lies beyond a power of two joins first, then each adds its partner half the way off."""
+    n = x.shape[-1]
+    half = 1 << (n.bit_length() - 1)
+    if half < n:
+        x = np.concatenate([add(x[..., : n - half], x[..., half:]), x[..., n - half : half]], axis=-1)
+    while half > 1:
+        half //= 2
+        x = add(x[..., :half], x[..., half:])
     return x[..., 0]
 
 

@@ -63,11 +63,11 @@ def story(
     witness = finding.witness
     if witness is not None:
         for label, value in _evidence(bound, witness):
-            grid.add_row(label, value)
+            grid.add_row(label, Text(value))
         grid.add_row("input", _input(witness))
     grid.add_row("cases", f"{finding.failures} of {finding.samples} fail; shown is the smallest that does")
     for note in finding.notes:
-        grid.add_row("note", note)
+        grid.add_row("note", Text(note))
     grid.add_row("contract", _place(contract.path))
     if replay:
         grid.add_row("again", Text(replay, "bold"))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from kernel_contracts.signatures.base import Evidence, Rule
+from kernel_contracts.signatures.base import Evidence, Rule, where
 
 #: Probes under which every partial sum fits the declared accumulator, so that any loss is the accumulator's.
 PROBES = {"exact", "swamping", "width"}
 #: Ordinary data on which a narrow sum shows too. Whatever fails elsewhere as well is more than a narrow sum.
 SUMS = {"ones", "positive", "repeated", "cancelling", "near_overflow", "powers"}
+
+#: On ranks, a narrower sum explains the answers when so many of the wrong ones keep to its bound.
+MOST = 0.75
 
 
 def match(evidence: Evidence) -> str | None:
@@ -21,6 +24,11 @@ def match(evidence: Evidence) -> str | None:
     found = evidence.explained_by("accumulate")
     if found is not None:
         return found
+    narrow = [o for o in evidence.failing if "narrow_bits" in o.readings]
+    if narrow and len(narrow) >= MOST * len(evidence.failing):
+        fewest = min(narrow, key=lambda o: (o.readings["narrow_bits"], o.case.work))
+        bits = int(fewest.readings["narrow_bits"])
+        return f"{where(fewest)}: what sums of {bits} bits give, {evidence.accumulator_bits} declared"
     if evidence.explanation() is None and failing & PROBES and failing <= PROBES | SUMS:
         lost = next(o for o in evidence.failing if o.case.family.partition("(")[0] in PROBES)
         return (
