@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "library"))
 from library_harness import InThreads
 
 KERNELS = CONTRACTS.parent / "cases"
+OTHERS = CONTRACTS.parent / "controls" / "collectives.py"
 CASES = [
     ("o19_staging_slot", "all_reduce", "early_read", "the rank's part of another place has been taken"),
     ("o20_stale_weights", "all_gather", "stale_read", "what the call before would give"),
@@ -52,7 +53,7 @@ def test_a_reported_fault_is_named_and_its_sibling_conforms(
 
 def function(name: str) -> Callable[..., Any]:
     spec = importlib.util.spec_from_file_location(
-        "collectives_under_test", CONTRACTS.parent / "controls" / "collectives.py"
+        "collectives_under_test", OTHERS
     )
     assert spec is not None
     assert spec.loader is not None
