@@ -13,6 +13,7 @@ from kernel_contracts.contracts.measure import read_measure
 from kernel_contracts.contracts.model import Contract, ScalarDecl, TensorDecl
 from kernel_contracts.contracts.precondition import read_precondition
 from kernel_contracts.contracts.rehearsal import rehearse
+from kernel_contracts.contracts.scaling import read_scalings
 from kernel_contracts.contracts.soundness import ToleranceCheck, check_lengths, check_names, check_violations
 from kernel_contracts.contracts.values import Problem, constant, dim, problem
 from kernel_contracts.contracts.vocabulary import Vocabulary
@@ -143,6 +144,7 @@ def elaborate_contract(
     dims = _dim_names(inputs, outputs, {s.name for s in scalars if s.type == "int"})
     pre = read_precondition(node.pre, dims, inputs, scalars)
     policies, refusals = _policies(node)
+    read_scalings(node.post, inputs, scalars, outputs)
     tolerance = node.tolerance or syntax.Derived((), span=node.span)
     check_names(tolerance, {o.name for o in outputs}, {i.name for i in inputs})
     measure = read_measure(node, set(dims), vocabulary)

@@ -45,6 +45,8 @@ class TensorSpec:
     positive: bool = False
     limit: float | None = None
     """The precondition demands |x| <= limit."""
+    finite: bool = False
+    """The precondition demands numbers that are neither infinite nor NaN."""
 
     @property
     def is_real(self) -> bool:
