@@ -1,11 +1,11 @@
 """C-PRC-04, mixed-precision scaling.
 
-Claim: a loss scale or a quantization scale is computed and applied in the declared arithmetic and order, and a scale that
-is a power of two leaves no trace in the result away from the ends of the range.
+Claim: a loss scale or a quantization scale is computed and applied in the declared arithmetic and order, and a power
+of two leaves no trace in the result away from the ends of the range.
 
-Decided bit for bit across powers of two, since multiplying by one is exact, and by the derived bound at every scale. The
-paper's relative 1e-3 of final parameters (section 4.4) is a placeholder that bf16 rounding alone exceeds, and a trajectory
-compared after N steps says that something differed, not what.
+Decided bit for bit across powers of two, since multiplying by one is exact, and by the derived bound at every scale.
+The paper's relative 1e-3 of final parameters (section 4.4) is a placeholder that the rounding of bf16 alone exceeds,
+and a trajectory compared after N steps says that something differed, not what.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ def scale_notes(observations: Sequence[Observation]) -> tuple[str, ...]:
     if not seen:
         return ()
     away, size, calls = (int(sum(o.readings[k] for o in seen)) for k in ("away", "scaled_elements", "scaled_calls"))
-    notes = [f"{calls} calls at other scales: {away} of {size} elements away from the range's ends, compared bit for bit"]
+    notes = [f"{calls} calls at other scales: {away} of {size} elements away from range ends, compared bit for bit"]
     met = {k: int(max(o.readings.get(k, 0.0) for o in seen)) for k in ("underflowed", "lost", "overflowed")}
     if any(met.values()):
         notes.append(
-            f"at the range's ends, in the worst case: {met['underflowed']} elements underflow, {met['lost']} of them to "
-            f"zero, {met['overflowed']} overflow"
+            f"at range ends, in the worst case: {met['underflowed']} elements underflow, {met['lost']} to zero, "
+            f"{met['overflowed']} overflow"
         )
     unsteady = sum(o.facts.get("scales") == "unsteady" for o in seen)
     if unsteady:
@@ -65,7 +65,8 @@ CLASS = ScalingClass(
     claim="Scales are computed and applied in the declared arithmetic and order, and powers of two leave no trace.",
     mutants=(
         "narrow", "arithmetic", "ignore_parameter", "unscale_twice", "never_unscaled", "clip_before_unscale",
-        "factor_narrowed", "decay_coupled", "decay_scaled", "found_inf_ignored", "state_kept", "backward_unscaled",
+        "factor_narrowed", "decay_coupled", "decay_scaled", "found_inf_ignored", "overflow_unseen", "state_kept",
+        "backward_unscaled",
     ),
     extra_inputs=(MeasureItem("normal"), MeasureItem("wide", (20.0,))),
     experiment="scales",

@@ -101,13 +101,11 @@ def _exponent(value: object) -> int | None:
 def _carrier(expr: syntax.Expr, known: list[str]) -> tuple[str, int]:
     """`x`, `1 / x`, `x ^ 2`, `1 / x ^ 2` as a name and a power."""
     sign = 1
-    if isinstance(expr, syntax.Binary) and expr.op == "/" and isinstance(expr.left, syntax.Number):
-        if expr.left.value == 1:
-            sign, expr = -1, expr.right
+    if isinstance(expr, syntax.Binary) and expr.op == "/" and _number(expr.left) == 1:
+        sign, expr = -1, expr.right
     power = 1
-    if isinstance(expr, syntax.Binary) and expr.op == "^" and isinstance(expr.right, syntax.Number):
-        if isinstance(expr.right.value, int) and 1 <= expr.right.value <= 4:
-            power, expr = expr.right.value, expr.left
+    if isinstance(expr, syntax.Binary) and expr.op == "^" and _number(expr.right) in (1, 2, 3, 4):
+        power, expr = int(_number(expr.right)), expr.left
     if not isinstance(expr, syntax.Name):
         raise problem("T303", expr.span, "what carries a scale is x, 1 / x or x ^ 2", hint=_WRITE)
     if expr.id not in known:
@@ -116,3 +114,7 @@ def _carrier(expr: syntax.Expr, known: list[str]) -> tuple[str, int]:
             hint=did_you_mean(expr.id, known),
         )  # fmt: skip
     return expr.id, sign * power
+
+
+def _number(expr: syntax.Expr) -> float:
+    return float(expr.value) if isinstance(expr, syntax.Number) else math.nan

@@ -1,14 +1,15 @@
 """Where a change of scale must leave the bits alone: no value on the way is near the ends of its format's range.
 
-The reference is evaluated at both scales. Multiplying by a power of two is exact, so a value that the scale touches must
-come out multiplied by one power of two throughout, and one that it does not touch must come out the same; an operation
-of radix 2 then rounds alike at both scales (Higham 2002, section 2.1: the model is relative) unless it meets the ends of
-the range. Every element that breaks this gets an infinite radius, and the interpretation that derives the tolerance
+The reference is evaluated at both scales. Multiplying by a power of two is exact, so a value that the scale touches
+must come out multiplied by one power of two throughout, and one that it does not touch must come out the same; binary
+arithmetic then rounds alike at both scales (Higham 2002, section 2.1: the model is relative) unless it meets the ends
+of the range. Every element that breaks this gets an infinite radius, and the interpretation that derives the tolerance
 carries that to whatever depends on it. What still has a finite radius at both scales is away from the ends.
 
-Sums have partial results that no program names. Each is a multiple of the last place of some term, so terms at least 2^p
-above the least normal number keep all of them normal: that also holds where subnormals are flushed. The same *grain*, a
-power of two that divides whatever an execution may hold, keeps a difference of unknown sign from the range's lower end.
+Sums have partial results that no program names. Each is a multiple of the last place of some term, so terms at least
+2^p above the least normal number keep all of them normal: that also holds where subnormals are flushed. In the same way
+a *grain*, a power of two that divides whatever an execution may hold, keeps a difference of unknown sign away from the
+lower end of the range.
 """
 
 from __future__ import annotations
@@ -111,8 +112,8 @@ def _range(node: Node) -> tuple[Format, bool]:
 def _grain(node: Node, result: Bounded, grains: list[float]) -> float:
     """A power of two that divides every number that an execution may hold here; 0 where none is known.
 
-    Rounding to nearest keeps multiples of a power of two multiples of it. What is rounded otherwise is a multiple of the
-    last place of its smallest element.
+    Rounding to nearest keeps multiples of a power of two multiples of it. Anything else that is held in a format is a
+    multiple of the last place of its smallest element.
     """
     fmt = node.type.format
     if node.op in _SUMS_OF and node.type.kind == "real":

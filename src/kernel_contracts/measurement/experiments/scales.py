@@ -1,13 +1,13 @@
 """One case at several scales: what must not depend on a scale is compared bit for bit, everything with its bound.
 
-The case as drawn comes first and is held against the oracle, and so is every answer at another scale. Where the reference
-stays away from the ends of every range at both scales, the answers must have the same bits, up to the power of two that a
-result carries. A kernel whose answer to the same call changes by itself is not compared bit for bit.
+The case as drawn comes first and is held against the oracle, and so is every answer at another scale. Where the
+reference stays away from the ends of every range at both scales, the answers must have the same bits, up to the power
+of two that a result carries. A kernel whose answer to the same call changes by itself is not compared bit for bit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -57,7 +57,8 @@ class Scales(Values):
             other, made, _ = session.called(call.case, call.inputs)
             found = _told(session, session.compared(other, call.inputs, made), call.inputs, made)
             if found.outcome is not Outcome.RETURNED or found.violating or found.mutated:
-                readings = {**seen.readings, **found.readings, "exponent": float(call.exponent)}
+                given = {f"{n} in the call": float(v) for n, v in call.case.scalars.items()}
+                readings = {**seen.readings, **found.readings, **given, "exponent": float(call.exponent)}
                 return replace(found, case=case, hashes=seen.hashes, readings=readings)
             tally.add(call, made)
         return tally.observed(seen)

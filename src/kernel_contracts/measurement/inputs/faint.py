@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from kernel_contracts.measurement.inputs.base import Arguments, Array, Family, Request, TensorSpec, each, number
 
 
 def _fill(spec: TensorSpec, request: Request, arguments: Arguments) -> Array:
-    return request.rng.standard_normal(spec.shape) * 2.0 ** -number(arguments, 0, 12.0)
+    return np.asarray(request.rng.standard_normal(spec.shape) * 2.0 ** -number(arguments, 0, 12.0))
 
 
 FAMILY = Family(

@@ -1,8 +1,8 @@
 """Scales applied twice, not at all, in the wrong order or in too few bits; decay and skipped steps done wrongly.
 
 The places are found by form. A gradient is *unscaled* where data are divided by a parameter or multiplied by its
-reciprocal; it is *clipped* by the minimum of one and a quotient; decay is *decoupled* where an input is multiplied by one
-minus a product of parameters; a step is *skipped* where one truth value chooses for whole arrays.
+reciprocal; it is *clipped* by the minimum of one and a quotient; decay is *decoupled* where an input is multiplied by
+one minus a product of parameters; a step is *skipped* where one truth value chooses for whole arrays.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def _unscaled(program: Program) -> dict[int, tuple[int, int]]:
         if node.op == "mul":
             for data, factor in (node.args, node.args[::-1]):
                 other = program.nodes[factor]
-                if other.op == "div" and _parameter(program, other.args[1]) and not _carries_data(program, factor):
-                    if _carries_data(program, data) and program.nodes[other.args[0]].op == "constant":
-                        found[i] = (data, other.args[1])
+                reciprocal = other.op == "div" and program.nodes[other.args[0]].op == "constant"
+                if reciprocal and _parameter(program, other.args[1]) and _carries_data(program, data):
+                    found[i] = (data, other.args[1])
     return found
 
 
@@ -222,6 +222,17 @@ def _asks_for_overflow(program: Program, index: int) -> bool:
     return any(_asks_for_overflow(program, a) for a in node.args)
 
 
+def _overflow_unseen(program: Program, arguments: tuple[Any, ...]) -> Iterator[tuple[str, Program]]:
+    """Numbers compared with themselves, which finds NaN, where they are compared with infinity."""
+
+    def hook(builder: Builder, index: int, node: Node, args: list[int]) -> int | None:
+        if node.op != "less" or program.nodes[node.args[1]].attr("value") != float("inf"):
+            return None
+        return builder.op("equal", [args[0], args[0]])
+
+    yield from once("infinities not looked for", program, hook)
+
+
 def _state_kept(program: Program, arguments: tuple[Any, ...]) -> Iterator[tuple[str, Program]]:
     """A single number that each step carries on, returned as it came: the scale, or the count of good steps."""
     pairs = {}
@@ -269,6 +280,7 @@ MUTANTS = (
     Mutant("decay_coupled", "decay added to the gradient", "decay_coupled", _decay_coupled),
     Mutant("decay_scaled", "decay added to the scaled gradient", "decay_scaled", _decay_scaled),
     Mutant("found_inf_ignored", "a step taken in spite of an overflow", "found_inf_ignored", _found_inf_ignored),
+    Mutant("overflow_unseen", "infinities not looked for", "found_inf_ignored", _overflow_unseen),
     Mutant("state_kept", "a scale or a count that is never updated", "scale_not_updated", _state_kept),
     Mutant("backward_unscaled", "a backward pass without the scale", "gradient_underflowed", _backward_unscaled, True),
 )  # fmt: skip

@@ -9,14 +9,12 @@ import numpy as np
 from kernel_contracts.stacks.natives.numpy._arrays import Array, wide
 
 
-def unscale(g: Array, *, scale: float = 65536.0) -> tuple[Array, Array]:
+def unscale(g: Array, *, scale: float = 1.0) -> tuple[Array, Array]:
     v = wide(g)
     return v * np.float32(1 / scale), np.asarray(not np.isfinite(v).all())
 
 
-def clip_grad(
-    g: Array, b: Array, *, scale: float = 65536.0, max_norm: float = 1.0
-) -> tuple[Array, Array, Array]:
+def clip_grad(g: Array, b: Array, *, scale: float = 1.0, max_norm: float = 1.0) -> tuple[Array, Array, Array]:
     u, v = g * np.float32(1 / scale), b * np.float32(1 / scale)
     total = np.sqrt(np.sum(u * u) + np.sum(v * v))
     coefficient = np.minimum(np.float32(max_norm) / (total + np.float32(1e-6)), np.float32(1))
@@ -45,7 +43,7 @@ def fp8_gradient(g: Array, *, s: float = 256.0, q: float = 0.03125) -> Array:
 
 
 def adamw_step(
-    w: Array, g: Array, m: Array, v: Array, found_inf: Array, *, scale: float = 65536.0, step: int = 10,
+    w: Array, g: Array, m: Array, v: Array, found_inf: Array, *, scale: float = 1.0, step: int = 10,
     lr: float = 1e-3, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8, decay: float = 0.01,
 ) -> tuple[Array, Array, Array]:  # fmt: skip
     if found_inf:
@@ -59,7 +57,7 @@ def adamw_step(
 
 
 def loss_scale_update(
-    scale: Array, good_steps: Array, found_inf: Array, *, growth: float = 2.0, backoff: float = 0.5, interval: int = 2
+    scale: Array, good_steps: Array, found_inf: Array, *, growth: float = 2.0, backoff: float = 0.5, interval: int = 1
 ) -> tuple[Array, Array]:
     if found_inf:
         return np.asarray(scale * np.float32(backoff)), np.zeros_like(good_steps)
@@ -70,8 +68,9 @@ def loss_scale_update(
 
 
 def train_step(
-    x: Array, t: Array, w: Array, *, scale: float = 1024.0, lr: float = 0.125, max_norm: float = 1.0, decay: float = 0.01
-) -> tuple[Array, Array]:
+    x: Array, t: Array, w: Array, *, scale: float = 1024.0, lr: float = 0.125, max_norm: float = 1.0,
+    decay: float = 0.01,
+) -> tuple[Array, Array]:  # fmt: skip
     held = x.dtype
     y = (wide(x) @ wide(w.astype(held))).astype(held)
     dy = ((wide(y) - wide(t)) * np.float32(2 * scale / y.size)).astype(held)

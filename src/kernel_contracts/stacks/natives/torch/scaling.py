@@ -1,11 +1,11 @@
-"""Loss scales, quantization scales and the steps of an optimizer, in PyTorch: its own where the order is the contract's."""
+"""Loss scales, quantization scales and the steps of an optimizer, in PyTorch."""
 
 from __future__ import annotations
 
 from kernel_contracts.stacks.natives.torch._arrays import Tensor, wide
 
 
-def unscale(g: Tensor, *, scale: float = 65536.0) -> tuple[Tensor, Tensor]:
+def unscale(g: Tensor, *, scale: float = 1.0) -> tuple[Tensor, Tensor]:
     """What a gradient scaler calls on its gradients, in place on a copy."""
     import torch
 
@@ -23,9 +23,7 @@ def _parameter(value: Tensor, gradient: Tensor) -> Tensor:
     return p
 
 
-def clip_grad(
-    g: Tensor, b: Tensor, *, scale: float = 65536.0, max_norm: float = 1.0
-) -> tuple[Tensor, Tensor, Tensor]:
+def clip_grad(g: Tensor, b: Tensor, *, scale: float = 1.0, max_norm: float = 1.0) -> tuple[Tensor, Tensor, Tensor]:
     import torch
 
     parameters = [_parameter(x, x / scale) for x in (g, b)]
@@ -52,7 +50,7 @@ def fp8_gradient(g: Tensor, *, s: float = 256.0, q: float = 0.03125) -> Tensor:
 
 
 def adamw_step(
-    w: Tensor, g: Tensor, m: Tensor, v: Tensor, found_inf: Tensor, *, scale: float = 65536.0, step: int = 10,
+    w: Tensor, g: Tensor, m: Tensor, v: Tensor, found_inf: Tensor, *, scale: float = 1.0, step: int = 10,
     lr: float = 1e-3, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8, decay: float = 0.01,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """torch.optim.AdamW, its state as it is before the step."""
@@ -69,7 +67,7 @@ def adamw_step(
 
 def loss_scale_update(
     scale: Tensor, good_steps: Tensor, found_inf: Tensor, *, growth: float = 2.0, backoff: float = 0.5,
-    interval: int = 2,
+    interval: int = 1,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """What a gradient scaler's update calls."""
     import torch
