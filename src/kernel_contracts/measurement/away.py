@@ -60,7 +60,10 @@ def compare(base: Instance, scaled: Instance, context: BoundContext) -> Scaled:
     every = {str(i): i for i in range(len(program.nodes))}
     with np.errstate(all="ignore"):
         first, second = evaluate(base, FLOAT64, every), evaluate(scaled, FLOAT64, every)
-        shifts = [_shifted(np.asarray(first[str(i)]), np.asarray(second[str(i)])) for i in every.values()]
+        shifts: list[_Shifted] = []
+        for i, node in enumerate(program.nodes):
+            allowed = _allowed(node, [shifts[a].shift for a in node.args])
+            shifts.append(_shifted(np.asarray(first[str(i)]), np.asarray(second[str(i)]), allowed))
         known = [bound(i, context, None, _adjust(program, shifts)) for i in (base, scaled)]
     away = {}
     for name in program.outputs:
@@ -69,12 +72,36 @@ def compare(base: Instance, scaled: Instance, context: BoundContext) -> Scaled:
     return Scaled(away, {name: shifts[i].shift for name, i in program.outputs.items()})
 
 
-def _shifted(a: Array, b: Array) -> _Shifted:
+def _allowed(node: Node, shifts: list[int | None]) -> set[int] | None:
+    """Exponents that an operation can shift its result by, given those of its operands; None: any.
+
+    Without this a floor that takes over at one of two scales might pass for a power of two.
+    """
+    if not node.args or any(s is None for s in shifts):
+        return None  # zeros throughout tell nothing
+    known = [s for s in shifts if s is not None]
+    if node.op in _PRODUCTS_OF:
+        return {known[0] + known[1]}
+    if node.op == "div":
+        return {known[0] - known[1]}
+    if node.op in ("sqrt", "rsqrt"):
+        half = known[0] // 2 if node.op == "sqrt" else -known[0] // 2
+        return {half} if known[0] % 2 == 0 else set()
+    if node.op == "var":
+        return {2 * known[0]}
+    if not operator(node.op).computes or node.op in (*_SUMS_OF, *_PLAIN_SUMS):
+        return set(known)
+    return {0} if not any(known) else set()
+
+
+def _shifted(a: Array, b: Array, allowed: set[int] | None) -> _Shifted:
     """The power of two that most elements are multiplied by, and the elements that are."""
     if a.dtype.kind != "f":
         return _Shifted(0, np.asarray(a == b))
     (m, e), (n, f) = np.frexp(a), np.frexp(b)
     alike = (m == n) & np.isfinite(a) & (a != 0)
+    if allowed is not None:
+        alike &= np.isin(f - e, list(allowed))
     values, counts = np.unique((f - e)[alike], return_counts=True)
     shift = int(values[np.argmax(counts)]) if values.size else None
     same = ((a == b) & ~(np.isfinite(a) & (a != 0))) | (np.isnan(a) & np.isnan(b))
