@@ -81,7 +81,7 @@ CASES = (
         samples=8,
     ),
     FaultCase("O06", "o06_gelu_tail", "C-PRC-02", ("fp32",), ("cancelled",), contract="gelu_tanh_tail.kc"),
-    FaultCase("O12", "o12_fp8_scale", "C-PRC-04", ("bf16",), ("arithmetic_narrowed",), "fp8_scale"),
+    FaultCase("O12", "o12_fp8_scale", "C-PRC-04", ("bf16",), ("scale_precision_narrowed",), "fp8_scale"),
     FaultCase("O13", "o13_sum_sequence", "C-ORD-01", ("fp32",), ("order_exceeded",), "sum", limit=1 << 28),
     FaultCase("O14", "o14_split_k", "C-ORD-01", ("fp16",), ("partial_sums_narrowed",), contract="matmul_order.kc"),
     FaultCase("O22", "o22_weight_offset", "C-CMP-01", ("bf16",), ("intermediate_narrowed",), "rmsnorm_offset"),

@@ -23,4 +23,4 @@ def tensor_spec(
     if fmt.kind == "int" and low is not None and high is not None and low > high and np.prod(shape):
         raise ArithmeticScopeError(f"{name} has no value between {low} and {high} at these sizes")
     axes = bound.contracted.get(name, ())
-    return TensorSpec(name, fmt, shape, axes, low, high, fact.positive, fact.limit, fact.finite)
+    return TensorSpec(name, fmt, shape, axes, low, high, fact.positive, fact.limit, not fact.finite)

@@ -1,7 +1,7 @@
 """What an input family is, and how the families of this package are found.
 
-Requirement on every family: the values it hands out are representable in the tensor's format, finite, and satisfy
-the tensor's preconditions, for every shape down to empty ones. `Family.generate` enforces that in one place, so a
+Requirement on every family: the values it hands out are representable in the tensor's format, finite (but for a tensor
+that is `unbounded`), and satisfy the tensor's preconditions, for every shape down to empty ones. `Family.generate` enforces that in one place, so a
 family states only its idea.
 """
 
@@ -45,8 +45,8 @@ class TensorSpec:
     positive: bool = False
     limit: float | None = None
     """The precondition demands |x| <= limit."""
-    finite: bool = False
-    """The precondition demands numbers that are neither infinite nor NaN."""
+    unbounded: bool = False
+    """The precondition admits infinities and NaN; a family may use that, most do not."""
 
     @property
     def is_real(self) -> bool:

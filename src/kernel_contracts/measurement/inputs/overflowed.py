@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernel_contracts.errors import UsageError
 from kernel_contracts.measurement.inputs.base import Argument, Request, Values
 from kernel_contracts.measurement.inputs.normal import FAMILY as NORMAL
 
@@ -19,13 +20,15 @@ class Overflowed:
     name: str = "overflowed"
     doc: str = "normal numbers, some infinite or NaN where the precondition allows it: overflowed gradients"
     probe: bool = False
-    shows: frozenset[str] = frozenset()
+    shows: frozenset[str] = frozenset({"overflowed"})
 
     def generate(self, request: Request, *arguments: Argument) -> dict[str, NDArray[Any]]:
         """One element in three arrays of four, where the format has infinities and nothing demands finite numbers."""
-        out = dict(NORMAL.generate(request, *arguments))
+        if arguments:
+            raise UsageError(f"input family {self.name}: got {len(arguments)} arguments, it accepts no argument")
+        out = dict(NORMAL.generate(request))
         for spec in request.reals:
-            free = not spec.finite and spec.limit is None and not spec.positive and spec.format.overflow == "inf"
+            free = spec.unbounded and spec.limit is None and not spec.positive and spec.format.overflow == "inf"
             if free and spec.size and request.rng.integers(0, 4):
                 x = np.array(out[spec.name])
                 value = request.rng.choice([np.inf, -np.inf, np.nan])
