@@ -196,6 +196,18 @@ def test_a_kernel_that_is_not_steady_is_not_accused_of_scales() -> None:
     assert "change by themselves" in found.reason
 
 
+def test_a_kernel_that_is_unsteady_only_now_and_then_is_not_accused_either() -> None:
+    calls = itertools.count()
+
+    def kernel(g: Any, *, scale: float) -> Any:
+        wide, s = g.astype(np.float32), np.float32(scale)
+        return wide / s if next(calls) % 4 < 2 else wide * (np.float32(1) / s)
+
+    seen, found = measured(contract(), kernel)
+    assert seen.facts["scales"] == "unsteady"
+    assert found.verdict is Verdict.INCONCLUSIVE
+
+
 def test_a_failure_at_another_scale_alone_is_a_failure_by_value() -> None:
     def kernel(g: Any, *, scale: float) -> Any:
         h = g.astype(np.float32) / np.float32(scale)

@@ -92,7 +92,7 @@ MATCHING: dict[str, list[tuple[Evidence, str]]] = {
         ),
     ],
     "never_unscaled": [
-        (evidence(seen(9.0, scalars={"scale": 8.0}, readings={"factor": 8.01})), "8 times what is right, scale being 8"),
+        (evidence(seen(9.0, scalars={"scale": 8.0}, readings={"factor": 8.01})), "8 times what is right, scale"),
     ],
     "nan_lost": [
         (
