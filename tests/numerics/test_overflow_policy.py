@@ -1,4 +1,4 @@
-"""Overflow that is declared: a mandated rounding past the range is surely an infinity, and one of those settles `all`."""
+"""Declared overflow: a mandated rounding past the range is surely an infinity, and one of those settles `all`."""
 
 from __future__ import annotations
 
