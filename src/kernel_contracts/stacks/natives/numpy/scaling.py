@@ -21,6 +21,12 @@ def clip_grad(g: Array, b: Array, *, scale: float = 1.0, max_norm: float = 1.0) 
     return u * coefficient, v * coefficient, np.asarray(total)
 
 
+def accumulate_grad(total: Array, g: Array, *, scale: float = 1.0) -> Array:
+    for micro_batch in wide(g):
+        total = total + micro_batch
+    return total * np.float32(1 / scale)
+
+
 def _to_fp8(x: Array) -> Array:
     import ml_dtypes
 

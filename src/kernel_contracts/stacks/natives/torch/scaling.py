@@ -31,6 +31,14 @@ def clip_grad(g: Tensor, b: Tensor, *, scale: float = 1.0, max_norm: float = 1.0
     return parameters[0].grad, parameters[1].grad, total
 
 
+def accumulate_grad(total: Tensor, g: Tensor, *, scale: float = 1.0) -> Tensor:
+    """Each micro-batch added to what is there, as a backward pass does."""
+    total = total.clone()
+    for micro_batch in g:
+        total.add_(micro_batch)
+    return total / scale
+
+
 def quantize_fp8(x: Tensor) -> tuple[Tensor, Tensor]:
     import torch
 
