@@ -98,8 +98,8 @@ class Exact:
 
 
 def steady(contract: Contract, bound: Bound) -> bool:
-    """Whether our own kernels keep to one order: where repetition is measured, a new one at each call is the fault."""
-    return classes()[contract.class_id].plan(contract, bound).experiment in ("repeats", "schedules")
+    """Whether our own kernels keep to one order: where calls are compared, a new one at each call is the fault."""
+    return classes()[contract.class_id].plan(contract, bound).experiment in ("repeats", "schedules", "scales")
 
 
 def _fault_of(contract: Contract, bound: Bound, fault: syntax.Expr) -> Callee:

@@ -52,9 +52,7 @@ def test_a_reported_fault_is_named_and_its_sibling_conforms(
 
 
 def function(name: str) -> Callable[..., Any]:
-    spec = importlib.util.spec_from_file_location(
-        "collectives_under_test", OTHERS
-    )
+    spec = importlib.util.spec_from_file_location("collectives_under_test", OTHERS)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

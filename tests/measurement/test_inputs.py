@@ -96,7 +96,7 @@ def test_every_module_holds_a_documented_family() -> None:
     found = families()
     expected = {"normal", "uniform", "positive", "wide", "cancelling", "near_overflow", "sparse", "outlier_columns"}
     expected |= {"constant_offset", "offset", "range", "extremes", "ties", "ones", "zeros_mixed", "rising", "falling"}
-    expected |= {"exact", "swamping", "width", "powers", "permutation"}
+    expected |= {"exact", "swamping", "width", "powers", "permutation", "faint", "topmost", "overflowed"}
     assert expected <= set(found)
     for name, family in found.items():
         assert isinstance(family, InputFamily)
@@ -180,3 +180,27 @@ def test_range_spans_the_dynamic_range() -> None:
     zeros = families()["zeros_mixed"].generate(request_of(TensorSpec("x", FP32, (50, 50))))["x"]
     assert np.signbit(zeros[zeros == 0]).any()
     assert not np.signbit(zeros[zeros == 0]).all()
+
+
+def test_overflowed_gradients_are_infinite_only_where_the_precondition_admits_it() -> None:
+    specs = [
+        TensorSpec("free", FP16, (9,), unbounded=True),
+        TensorSpec("finite", FP16, (9,)),
+        TensorSpec("bare", FORMATS["fp8_e4m3fn"], (9,), unbounded=True),
+        TensorSpec("small", FP16, (9,), limit=2.0, unbounded=True),
+    ]
+    drawn = [families()["overflowed"].generate(request_of(*specs, seed=s)) for s in range(20)]
+    stray = {n: sum(int(np.count_nonzero(~np.isfinite(d[n]))) for d in drawn) for n in drawn[0]}
+    assert 10 <= stray.pop("free") <= 20
+    assert set(stray.values()) == {0}
+
+
+@pytest.mark.parametrize("fmt", [FP16, BF16, FP32])
+def test_topmost_numbers_double_past_the_range(fmt: Format) -> None:
+    values = families()["topmost"].generate(request_of(TensorSpec("x", fmt, (99,))))["x"]
+    assert (2 * np.abs(values) >= fmt.max_finite).all()
+
+
+def test_faint_numbers_are_small() -> None:
+    values = families()["faint"].generate(request_of(TensorSpec("x", FP32, (999,))))["x"]
+    assert 0.9 < np.std(values) * 2**12 < 1.1

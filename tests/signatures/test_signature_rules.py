@@ -17,7 +17,7 @@ RULES = signatures()
 BY_OUTCOME = {"crashed", "hung", "out_of_memory", "raised"}
 BY_DEFECT = {
     "alignment_dependent", "batch_dependent", "cache_dependent", "first_call_differs", "load_dependent",
-    "rank_disagreement", "run_dependent", "stale_output", "thread_dependent", "tuning_leaves_trace",
+    "rank_disagreement", "run_dependent", "scale_dependent", "stale_output", "thread_dependent", "tuning_leaves_trace",
     "unwritten_output", "wrong_count", "wrong_dtype", "wrong_shape", "wrong_type",
 }  # fmt: skip
 BY_MUTANT = {m.signature for m in mutants().values()}
@@ -99,6 +99,16 @@ MATCHING: dict[str, list[tuple[Evidence, str]]] = {
             evidence(seen(9.0, shape_family="primes", N=7), seen(9.0, shape_family="thin"), seen(0.1)),
             "right at all 1 usual shapes, wrong at 2 of 2 others, first at N=7",
         )
+    ],
+    "unscaled_twice": [
+        (evidence(seen(9.0, scalars={"scale": 8.0}, readings={"factor": 0.126})), "1/8 of what is right"),
+        (
+            evidence(seen(9.0, scalars={"scale": 1.0}, readings={"factor": 2.0**-9, "scale in the call": 512.0})),
+            "1/512 of what is right",
+        ),
+    ],
+    "never_unscaled": [
+        (evidence(seen(9.0, scalars={"scale": 8.0}, readings={"factor": 8.01})), "8 times what is right, scale"),
     ],
     "nan_lost": [
         (
@@ -199,6 +209,15 @@ SILENT: dict[str, list[Evidence]] = {
     "position_dependent": [
         evidence(seen(INF, "nan at x[3]", readings={"nan_lost": 1.0}), seen(INF, "nan at x[0]")),
         evidence(seen(INF, "nan at x[*]", readings={"nan_lost": 1.0}), seen(0.0, "nan at x[0]")),
+    ],
+    "unscaled_twice": [
+        evidence(seen(9.0, scalars={"scale": 8.0}, readings={"factor": 0.5})),
+        evidence(seen(9.0, scalars={"scale": 1.0}, readings={"factor": 1.0})),
+        evidence(
+            seen(
+                9.0, scalars={"scale": 8.0}, readings={"factor": 0.125}, hypotheses={"clip_before_unscale: a": 0.01}
+            )
+        ),
     ],
     "clamped": [evidence(seen(0.0, "i[0] = n", facts={"out_of_bounds": "clamp"}))],
     "message_mismatched": [evidence(seen(outcome=Outcome.RAISED, detail="ValueError: no"))],

@@ -59,7 +59,7 @@ def bind(
         claims,
         formats,
         out_formats,
-        context_of(tolerance, flush),
+        context_of(tolerance, flush, policies.get("overflow") == ("inf",)),
         _accumulator(program),
         _contracted(program),
         any(n.op in ("matmul", "einsum", "affine") for n in program.nodes),

@@ -14,6 +14,7 @@ from kernel_contracts.contracts.model import Contract, ScalarDecl, TensorDecl
 from kernel_contracts.contracts.precondition import read_precondition
 from kernel_contracts.contracts.ranks import restricted, spread_of, stacked
 from kernel_contracts.contracts.rehearsal import rehearse
+from kernel_contracts.contracts.scaling import read_scalings
 from kernel_contracts.contracts.schedules import check_schedules
 from kernel_contracts.contracts.soundness import ToleranceCheck, check_lengths, check_names, check_violations
 from kernel_contracts.contracts.values import Problem, constant, dim, problem
@@ -152,6 +153,7 @@ def elaborate_contract(
         pre = restricted(pre, ranks, spread_of(node.post), node.scope.span)
     policies, refusals = _policies(node)
     check_schedules(node)
+    read_scalings(node.post, inputs, scalars, outputs)
     tolerance = node.tolerance or syntax.Derived((), span=node.span)
     check_names(tolerance, {o.name for o in outputs}, {i.name for i in inputs})
     measure = read_measure(node, set(dims), vocabulary)

@@ -186,10 +186,10 @@ def _entry(tolerance: syntax.PerFormat, dtypes: Mapping[str, str]) -> syntax.Tol
     raise problem("S405", tolerance.span, f"the table has no entry for {name}", hint=f"add {name}: derived")
 
 
-def context_of(tolerance: syntax.Tolerance | None, flush: bool) -> BoundContext:
+def context_of(tolerance: syntax.Tolerance | None, flush: bool, overflows: bool = False) -> BoundContext:
     """The options of the first `derived` in the clause."""
     options = next((t.options for t in _parts(tolerance) if isinstance(t, syntax.Derived)), ())
-    given: dict[str, Any] = {"flush": flush}
+    given: dict[str, Any] = {"flush": flush, "overflows": overflows}
     ulps = dict(BoundContext().ulps)
     for option in options:
         _option(option, given, ulps)

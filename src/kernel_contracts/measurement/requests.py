@@ -22,4 +22,5 @@ def tensor_spec(
     fmt = bound.inputs[name]
     if fmt.kind == "int" and low is not None and high is not None and low > high and np.prod(shape):
         raise ArithmeticScopeError(f"{name} has no value between {low} and {high} at these sizes")
-    return TensorSpec(name, fmt, shape, bound.contracted.get(name, ()), low, high, fact.positive, fact.limit)
+    axes = bound.contracted.get(name, ())
+    return TensorSpec(name, fmt, shape, axes, low, high, fact.positive, fact.limit, not fact.finite)

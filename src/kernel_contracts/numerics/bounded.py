@@ -67,6 +67,8 @@ class BoundContext:
     ulps: Mapping[str, float] = field(default_factory=lambda: dict(ULPS))
     flush: bool = False
     """Subnormal results may be flushed to zero (policy subnormal_result admits flush)."""
+    overflows: bool = False
+    """A mandated rounding past the largest finite number gives an infinity (policy overflow is inf)."""
 
     def tiny(self, fmt: Format) -> float:
         """The absolute term of one rounding: half the least subnormal (all of it where half is no float64)."""

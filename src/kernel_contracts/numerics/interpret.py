@@ -186,8 +186,14 @@ def needs_conversion(node: Node, program: Program, arg: int) -> bool:
     )
 
 
-def bound(instance: Instance, context: BoundContext, nodes: Mapping[str, int] | None = None) -> dict[str, Bounded]:
-    """Value and radius of each output under the declared arithmetic."""
+Adjust = Callable[[Node, list[Bounded], Bounded], Bounded]
+"""Given a node, its operands and its result, the result to go on with."""
+
+
+def bound(
+    instance: Instance, context: BoundContext, nodes: Mapping[str, int] | None = None, adjust: Adjust | None = None
+) -> dict[str, Bounded]:
+    """Value and radius of each output under the declared arithmetic; `adjust` may widen every result on the way."""
     program = instance.program
     wanted = dict(nodes if nodes is not None else program.outputs)
 
@@ -214,7 +220,15 @@ def bound(instance: Instance, context: BoundContext, nodes: Mapping[str, int] | 
         result = operator(node.op).bound(context, attrs, node.format, args)
         return _settled(node, program, args, result) if node.type.kind == "real" and node.args else result
 
-    found = dict(_walk(instance, set(wanted.values()), make_leaf, apply))
+    def adjusted_leaf(node: Node, data: Any) -> Bounded:
+        made = make_leaf(node, data)
+        return made if adjust is None else adjust(node, [], made)
+
+    def adjusted(node: Node, attrs: dict[str, Any], args: list[Bounded]) -> Bounded:
+        made = apply(node, attrs, args)
+        return made if adjust is None else adjust(node, args, made)
+
+    found = dict(_walk(instance, set(wanted.values()), adjusted_leaf, adjusted))
     return {name: found[i] for name, i in wanted.items()}
 
 

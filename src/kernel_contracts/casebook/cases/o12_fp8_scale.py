@@ -4,7 +4,7 @@ import numpy as np
 
 from kernel_contracts.casebook.base import FaultCase
 
-CASE = FaultCase("O12", __file__, "C-PRC-04", ("bf16",), ("arithmetic_narrowed",), "fp8_scale")
+CASE = FaultCase("O12", __file__, "C-PRC-04", ("bf16",), ("scale_precision_narrowed",), "fp8_scale")
 
 
 def faulty(x):

@@ -6,7 +6,7 @@ from kernel_contracts.casebook.base import FaultCase
 
 CASE = FaultCase("O20", __file__, "C-ORD-03", ("fp32",), ("stale_read",), "all_gather", samples=16, alone=True)
 
-_kept: dict = {}
+_kept: dict[object, object] = {}
 
 
 class _Gathering:

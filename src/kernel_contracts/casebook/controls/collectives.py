@@ -9,7 +9,7 @@ import numpy as np
 from kernel_contracts.casebook.base import Control
 from kernel_contracts.stacks.natives.numpy import collectives
 
-_staging: dict = {}
+_staging: dict[object, object] = {}
 
 
 def ring(rank, world, x, comm, buckets=1, overlap=False):

@@ -1,8 +1,8 @@
 """What an input family is, and how the families of this package are found.
 
-Requirement on every family: the values it hands out are representable in the tensor's format, finite, and satisfy
-the tensor's preconditions, for every shape down to empty ones. `Family.generate` enforces that in one place, so a
-family states only its idea.
+Requirement on every family: the values it hands out are representable in the tensor's format, finite (but for a tensor
+that is `unbounded`), and satisfy the tensor's preconditions, for every shape down to empty ones. `Family.generate`
+enforces that in one place, so a family states only its idea.
 """
 
 from __future__ import annotations
@@ -45,6 +45,8 @@ class TensorSpec:
     positive: bool = False
     limit: float | None = None
     """The precondition demands |x| <= limit."""
+    unbounded: bool = False
+    """The precondition admits infinities and NaN; a family may use that, most do not."""
 
     @property
     def is_real(self) -> bool:

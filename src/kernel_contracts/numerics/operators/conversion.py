@@ -53,7 +53,11 @@ def _round_bound(context: BoundContext, attrs: Attrs, fmt: Format, args: list[Bo
     with np.errstate(invalid="ignore", over="ignore"):
         e = np.maximum(round_to(center + x.e, target) - v, v - round_to(center - x.e, target))
         e = np.where(np.isinf(center) & np.isfinite(x.radius()), 0.0, e)
-        return clean(v, e, 0.0, target, np.abs(center) + x.radius(), x.nonneg)
+        made = clean(v, e, 0.0, target, np.abs(center) + x.radius(), x.nonneg)
+        if context.overflows and target.overflow == "inf":
+            sure = np.abs(center) - x.radius() >= target.overflow_threshold
+            made = Bounded(v, np.where(sure, 0.0, made.e), x.nonneg) if sure.any() else made
+        return made
 
 
 def _round_emulate(context: EmulateContext, attrs: Attrs, fmt: Format, args: list[Array]) -> Array:

@@ -273,16 +273,19 @@ def truth(name: str) -> Operator:
     def infer(types: list[Type], attrs: dict[str, Any], fmt: Format) -> Type:
         if types[0].kind != "bool":
             raise ArithmeticScopeError(f"{name} joins truth values, not {types[0]}")
-        axes = attrs["axis"] = tuple(axis_index(types[0].rank, a) for a in attrs["axis"])
-        return Type(BOOL, reduced_shape(types[0].shape, axes, attrs["keep"]))
+        attrs["axis"] = tuple(axis_index(types[0].rank, a) for a in attrs["axis"])
+        return Type(BOOL, reduced_shape(types[0].shape, attrs["axis"], attrs["keep"]))
 
     def value(domain: Domain, attrs: Attrs, fmt: Format, args: list[Any]) -> Any:
         return np.asarray(how(args[0], axis=attrs["axis"], keepdims=attrs["keep"]))
 
     def bound(context: BoundContext, attrs: Attrs, fmt: Format, args: list[Bounded]) -> Bounded:
         v = value(FLOAT64, attrs, fmt, [args[0].v])
-        unsure = np.max(args[0].radius(), axis=attrs["axis"], keepdims=attrs["keep"], initial=0.0)
-        return Bounded(v, 0.0 if args[0].exact else unsure)
+        if args[0].exact:
+            return Bounded(v)
+        how = {"axis": attrs["axis"], "keepdims": attrs["keep"]}
+        sure = (args[0].radius() == 0) & (args[0].v == (name == "any"))  # one such member settles it
+        return Bounded(v, np.where(np.any(sure, **how), 0.0, np.max(args[0].radius(), initial=0.0, **how)))
 
     return Operator(name, 1, infer, value, bound, computes=False)
 
