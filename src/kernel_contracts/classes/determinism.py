@@ -27,7 +27,7 @@ class DeterminismClass:
     title: str = "Atomic-operation determinism class"
     family: str = "ordering"
     claim: str = "Repeated calls agree as far as the declared determinism class says."
-    mutants: tuple[str, ...] = ("accumulate", "drop_tail")
+    mutants: tuple[str, ...] = ("accumulate", "drop_tail", "other_tie")
     faults: tuple[str, ...] = ("arrival", "fold_by_threads", "vector_if_aligned")
     extra_inputs: tuple[MeasureItem, ...] = (MeasureItem("normal"), MeasureItem("wide", (20.0,)))
 

@@ -67,6 +67,8 @@ class BoundContext:
     ulps: Mapping[str, float] = field(default_factory=lambda: dict(ULPS))
     flush: bool = False
     """Subnormal results may be flushed to zero (policy subnormal_result admits flush)."""
+    absolute: frozenset[str] = frozenset()
+    """Functions whose budget counts in ulp of 1, not of their result: an erf that is added to 1."""
 
     def tiny(self, fmt: Format) -> float:
         """The absolute term of one rounding: half the least subnormal (all of it where half is no float64)."""
