@@ -17,7 +17,7 @@ from kernel_contracts.measurement.functional import passes
 def of(operation: str, class_id: str, dtype: str, function: Callable[..., Any], stack: str = "numpy") -> Verdict:
     contract = find_contract(operation, class_id)
     (bound,) = [b for b in contract.bound if b.dtypes["P"] == dtype]
-    return verdict(contract, bound, InProcess(stack, function), 24, seed=8)
+    return verdict(contract, bound, InProcess(stack, function), 12, seed=8)
 
 
 def partitioned(x: np.ndarray, *, k: int) -> tuple[np.ndarray, np.ndarray]:

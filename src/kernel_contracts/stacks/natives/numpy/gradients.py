@@ -42,9 +42,7 @@ def layernorm_backward(x: Array, gamma: Array, g: Array, *, eps: float = 1e-5) -
     return np.asarray(dx).astype(x.dtype), np.asarray(dgamma).astype(x.dtype), np.asarray(dbeta).astype(x.dtype)
 
 
-def attention_backward(
-    Q: Array, K: Array, V: Array, G: Array, *, causal: bool = False
-) -> tuple[Array, Array, Array]:
+def attention_backward(Q: Array, K: Array, V: Array, G: Array, *, causal: bool = False) -> tuple[Array, Array, Array]:
     q, k, v, d = (wide(a) for a in (Q, K, V, G))
     root = np.sqrt(q.dtype.type(q.shape[-1]))
     s = q @ np.swapaxes(k, -1, -2) / root
