@@ -79,6 +79,17 @@ def test_a_window_of_minus_infinity_keeps_its_gradient() -> None:
     assert of("max_pool_backward", "C-CMP-03", "fp32", wrong) is Verdict.CONFORMS
 
 
+def test_numpy_does_not_sort_bf16_that_holds_nan() -> None:
+    """The comparison that ml_dtypes registers puts NaN nowhere, so the numbers around it stay out of order."""
+
+    def plain(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        index = np.argsort(x, axis=-1, kind="stable")
+        return np.take_along_axis(x, index, -1), index.astype(np.int64)
+
+    assert of("sort", "C-EXC-01", "bf16", plain) is Verdict.VIOLATES
+    assert of("sort", "C-EXC-01", "fp32", plain) is Verdict.CONFORMS
+
+
 # --------------------------------------------------------------------------------------------------- finds in PyTorch
 
 
