@@ -136,6 +136,7 @@ def test_norms_along_an_axis_keep_it() -> None:
         ("derived with order = pairwise", "S406", "no option order"),
         ("derived with summation = random", "S406", "no order of summation"),
         ("derived with summation = blocked(0)", "S406", "write blocked(8)"),
+        ("derived with erf = twice(16)", "S406", "a number of ulp"),
         ("absolute epsilon", "N204", "epsilon has no value"),
         ("absolute reference(x)", "N208", "must name an output"),
         ("absolute sine(x)", "N205", "no function sine"),

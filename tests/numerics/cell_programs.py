@@ -157,6 +157,18 @@ def picked(d: Draft) -> int:
     return d.op("take_along", x, d.reduce("argmin", x, -1), axis=1)
 
 
+def ordered(d: Draft) -> int:
+    how = {"axis": d.pick([0, 1]), "descending": d.chance(0.5), "nan": d.pick(["largest", "smallest"])}
+    return d.op("sort", _blurred(d, matrix(d)), **how)
+
+
+def ranked(d: Draft) -> int:
+    """The order of numbers some of which are equal, and others within a rounding of each other."""
+    x = _blurred(d, matrix(d))
+    x = d.op("floor", x) if d.chance(0.3) else x
+    return d.op("argsort", x, axis=1, descending=d.chance(0.5), ties=d.pick(["first", "last", "any"]))
+
+
 def counted(d: Draft) -> int:
     """Integers in real arithmetic."""
     d.size("N")
@@ -238,6 +250,7 @@ OPERATOR_PROGRAMS: Mapping[str, Recipe] = {
     )},
     "cumsum": cumsum, "matmul": matmul, "affine": affine, "einsum": einsum, "where": where,
     "one_hot": one_hot, "picked": picked, "iota": counted,
+    "sort": ordered, "argsort": ranked,
 }  # fmt: skip
 PROGRAMS: Mapping[str, Recipe] = {**OPERATOR_PROGRAMS, **KERNEL_PROGRAMS, "composition": composition}
 

@@ -208,12 +208,13 @@ def draw_contexts(rng: np.random.Generator, *, fine: bool = False) -> tuple[Boun
     budgets = [4, 8] if fine else [0.5, 1, 2, 8]
     ulps = dict(ULPS) if rng.random() < 0.7 and not fine else {name: float(rng.choice(budgets)) for name in ULPS}
     flush = bool(rng.random() < 0.1)
-    context = BoundContext(declared, block, 0.0, ulps, flush)
+    absolute = frozenset(n for n in ULPS if n not in ("div", "pow") and ulps[n] >= 1 and rng.random() < 0.05)
+    context = BoundContext(declared, block, 0.0, ulps, flush, absolute)
     order = draw_order(rng, declared, block)
     noise = np.random.default_rng(int(rng.integers(2**31))) if rng.random() < 0.8 else None
     execution = EmulateContext(
-        order, fma=bool(rng.random() < 0.25), rng=noise, carry=bool(rng.random() < 0.7), ulps=ulps, flush=flush
-    )
+        order, bool(rng.random() < 0.25), noise, bool(rng.random() < 0.7), ulps, flush, absolute
+    )  # fmt: skip
     return context, execution
 
 

@@ -21,7 +21,7 @@ from kernel_contracts.numerics.operators.base import EmulateContext
 from kernel_contracts.numerics.summation import ORDERS, Order
 
 #: Operations that a difference in the last bit may turn over; their oracle is compared in whole steps instead.
-_STEPS = {"round", "cast", "floor", "sign", "floordiv", "mod", "argmax", "argmin", *COMPARISONS}
+_STEPS = {"round", "cast", "floor", "sign", "floordiv", "mod", "argmax", "argmin", "argsort", *COMPARISONS}
 
 
 @pytest.mark.parametrize(("name", "count"), schedule(1500), ids=lambda v: v if isinstance(v, str) else "")

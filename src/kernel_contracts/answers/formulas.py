@@ -61,7 +61,8 @@ def _of(
         return
     elif node.op in context.ulps:
         ulps = context.ulps[node.op]
-        yield Term(name, f"{2 * ulps:g} u({fmt})", f"{node.op} in {fmt}, budget {ulps:g} ulp", 2 * ulps * fmt.u)
+        budget = f"{ulps:g} ulp" + (" of 1" if node.op in context.absolute else "")
+        yield Term(name, f"{2 * ulps:g} u({fmt})", f"{node.op} in {fmt}, budget {budget}", 2 * ulps * fmt.u)
     elif node.op == "prod":
         n = math.prod(size_of(program.nodes[node.args[0]].type.shape[a], sizes) for a in node.attrs["axis"])
         yield _gamma(context, name, f"product of {n} factors", n, fmt, "|result|")

@@ -27,7 +27,7 @@ class DeterminismClass:
     title: str = "Atomic-operation determinism class"
     family: str = "ordering"
     claim: str = "Repeated calls agree as far as the declared determinism class says."
-    mutants: tuple[str, ...] = ("accumulate", "drop_tail")
+    mutants: tuple[str, ...] = ("accumulate", "drop_tail", "other_tie")
     faults: tuple[str, ...] = (
         "arrival", "arrival_under_load", "fold_by_threads", "vector_if_aligned", "split_if_few_rows", "racing_writes",
     )  # fmt: skip

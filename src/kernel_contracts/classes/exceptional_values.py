@@ -26,7 +26,7 @@ class ExceptionalValues:
     title: str = "NaN and Inf propagation semantics"
     family: str = "exception"
     claim: str = "NaN and infinities are treated as the contract declares, at every position of every operand."
-    mutants: tuple[str, ...] = ("max_by_comparison",)
+    mutants: tuple[str, ...] = ("max_by_comparison", "nan_order")
     faults: tuple[str, ...] = (
         "nan_to_zero", "nan_found_first", "nan_lost_in_tail", "nan_spreads", "nan_to_inf", "inf_to_largest",
         "inf_unsigned", "zero_unsigned",

@@ -184,6 +184,24 @@ def _indexed(operator: str, count: int) -> Reader:
     return read
 
 
+def _sorting(operator: str) -> Reader:
+    """sort(x, axis = -1, descending, count = k, nan = largest), and argsort with `ties = first`, `last` or `any`."""
+
+    def read(scope: Scope, arguments: Arguments) -> int:
+        attrs: dict[str, Any] = {"descending": arguments.flag("descending")}
+        axis, count = arguments.take("axis"), arguments.take("count")
+        attrs["axis"] = constant(axis) if axis is not None else -1
+        attrs["size"] = scope.size(count) if count is not None else None
+        for name in ("nan", "ties") if operator == "argsort" else ("nan",):
+            given = arguments.take(name)
+            if given is not None:
+                attrs[name] = given.id if isinstance(given, syntax.Name) else str(constant(given))
+        (x,) = arguments.operands(1, f"{operator}(x, axis = -1, descending, count = k)")
+        return scope.builder.op(operator, [scope.lower(x)], attrs)
+
+    return read
+
+
 def _iota(scope: Scope, arguments: Arguments) -> int:
     (size,) = arguments.operands(1, "iota(N)")
     return scope.builder.op("iota", [], {"size": scope.size(size)})
@@ -245,7 +263,7 @@ CALLS: Mapping[str, Reader] = {
     "windows": _sized("windows", {"axis": ..., "size": ..., "stride": 1, "dilation": 1}),
     "expand": _sized("expand", {"axis": ...}), "flip": _sized("flip", {"axis": ...}),
     "gather": _indexed("gather", 2), "take_along": _indexed("take_along", 2), "scatter": _indexed("scatter", 3),
-    "iota": _iota, "one_hot": _one_hot,
+    "sort": _sorting("sort"), "argsort": _sorting("argsort"), "iota": _iota, "one_hot": _one_hot,
     "round": _convert("round"), "cast": _convert("cast"), "at_least": _convert("at_least"),
     "conv1d": _convolution(1), "conv2d": _convolution(2),
 }  # fmt: skip

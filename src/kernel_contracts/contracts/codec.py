@@ -129,6 +129,7 @@ def _context(c: BoundContext) -> dict[str, Any]:
         "probabilistic": c.probabilistic,
         "ulps": dict(c.ulps),
         "flush": c.flush,
+        "absolute": sorted(c.absolute),
     }
 
 

@@ -214,7 +214,7 @@ def _option(option: syntax.Argument, given: dict[str, Any], ulps: dict[str, floa
     elif option.keyword == "confidence":
         given["probabilistic"] = float(constant(value))
     elif option.keyword is not None and option.keyword in ulps:
-        ulps[option.keyword] = float(constant(value))
+        ulps[option.keyword] = float(_budget(option.keyword, value, given))
     else:
         known = ["summation", *ulps]
         raise problem(
@@ -223,6 +223,16 @@ def _option(option: syntax.Argument, given: dict[str, Any], ulps: dict[str, floa
             f"derived has no option {option.keyword}",
             hint=did_you_mean(str(option.keyword), known) or "options: summation = ORDER, or FUNCTION = ULPS",
         )
+
+
+def _budget(name: str, value: syntax.Expr, given: dict[str, Any]) -> Any:
+    """`erf = 4` in ulp of the result, `erf = absolute(4)` in ulp of 1."""
+    if not isinstance(value, syntax.Call):
+        return constant(value)
+    if value.function != "absolute" or len(value.arguments) != 1:
+        raise problem("S406", value.span, f"{name} takes a number of ulp", hint=f"write {name} = 4 or absolute(4)")
+    given["absolute"] = given.get("absolute", frozenset()) | {name}
+    return constant(value.arguments[0].value)
 
 
 def _positive(value: syntax.Call) -> Any:

@@ -199,6 +199,13 @@ class Namespace:
     def take(self, x: Traced, indices: Traced, *, axis: int = 0) -> Traced:
         return self._call("gather", (x, indices), axis=axis)
 
+    def sort(self, x: Traced, *, axis: int = -1, descending: bool = False) -> Traced:
+        return self._call("sort", (x,), axis=axis, descending=descending)
+
+    def argsort(self, x: Traced, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Traced:
+        """Stable, or of equal elements any first."""
+        return self._call("argsort", (x,), axis=axis, descending=descending, ties="first" if stable else "any")
+
     def round_to(self, x: Traced, format: str) -> Traced:
         """A mandated rounding to the named format."""
         return self._call("round", (x,), format=_format(format))

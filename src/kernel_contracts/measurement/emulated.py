@@ -86,7 +86,7 @@ class Emulated:
         order = order or draw_order(self.rng, context.summation, context.block)
         how = EmulateContext(
             order, bool(self.rng.integers(0, 4) == 0), self.rng,
-            bool(self.rng.integers(0, 2)), context.ulps,
+            bool(self.rng.integers(0, 2)), context.ulps, absolute=context.absolute,
         )  # fmt: skip
         try:
             program = self.program if self.when is None or self.when(dims) else self.bound.program

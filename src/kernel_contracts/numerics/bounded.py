@@ -69,6 +69,8 @@ class BoundContext:
     """Subnormal results may be flushed to zero (policy subnormal_result admits flush)."""
     overflows: bool = False
     """A mandated rounding past the largest finite number gives an infinity (policy overflow is inf)."""
+    absolute: frozenset[str] = frozenset()
+    """Functions whose budget counts in ulp of 1, not of their result: an erf that is added to 1."""
 
     def tiny(self, fmt: Format) -> float:
         """The absolute term of one rounding: half the least subnormal (all of it where half is no float64)."""

@@ -102,8 +102,18 @@ class _Beside:
         clean = base(self.session.request(self.case))
         if any(clean[n].shape != x.shape for n, x in inputs.items()):
             return special
-        calm, still = self._ratios(clean), self._independent(clean)
-        return {n: np.where(still[n], calm[n], special[n]) for n in special}
+        calm, still, left_out = self._ratios(clean), self._independent(clean), self._left_out()
+        return {n: np.where(still[n], calm[n], special[n]) & ~left_out[n] for n in special}
+
+    def _left_out(self) -> dict[str, Array]:
+        """Elements that no claim speaks of: outside of every `where`."""
+        out = {n: np.ones(y.shape, bool) for n, y in self.outputs.items()}
+        claims = [c for c in self.session.bound.claims if c.output]
+        wanted = {str(k): c.where for k, c in enumerate(claims) if c.where is not None}
+        found = evaluate(replace(self.instance, program=self.session.bound.judged), FLOAT64, wanted) if wanted else {}
+        for k, claim in enumerate(claims):
+            out[claim.output] = out[claim.output] & ~np.asarray(found.get(str(k), True), dtype=bool)
+        return out
 
     def _ratios(self, inputs: Arrays) -> dict[str, Array]:
         bound, out = self.session.bound, {n: np.zeros(y.shape, bool) for n, y in self.outputs.items()}

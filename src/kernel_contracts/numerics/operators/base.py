@@ -40,6 +40,15 @@ class EmulateContext:
     ulps: Mapping[str, float] = field(default_factory=dict)
     flush: bool = False
     """Subnormal operands and results of every operation become zero."""
+    absolute: frozenset[str] = frozenset()
+    """Functions whose budget counts in ulp of 1."""
+
+    def shifted(self, y: Array, fmt: Format, budget: float) -> Array:
+        """`y` rounded to `fmt`, moved at random by up to `budget` ulp of 1."""
+        if self.rng is not None:
+            room = max(2 * budget - (4.0 if fmt.precision > 50 else 0.0), 0.0)
+            y = y + self.rng.uniform(-1, 1, np.shape(y)) * room * fmt.u
+        return round_to(y, fmt)
 
     def perturb(self, name: str, y: Array, fmt: Format, budget: float) -> Array:
         """`y` rounded to `fmt`, moved at random within what `budget` ulp leave."""

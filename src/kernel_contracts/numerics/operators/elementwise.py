@@ -189,11 +189,16 @@ def function(
             e = np.where(np.isinf(x.e), np.inf, np.minimum(np.asarray(x.e) * lipschitz, 2.0))
         else:
             e = reach(x, v)
+        if name in context.absolute:
+            return context.rounded(v, e + 2 * context.ulps[name] * fmt.u, fmt)
         return context.rounded(v, e, fmt, ulps=context.ulps.get(name, 0.5), nonneg=nonneg)
 
     def emulate(context: EmulateContext, attrs: Attrs, fmt: Format, args: list[Array]) -> Array:
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            return context.perturb(name, FLOAT64.call(name, args[0]), fmt, context.ulps.get(name, 0.5))
+            y = FLOAT64.call(name, args[0])
+            if name in context.absolute:
+                return context.shifted(y, fmt, context.ulps[name])
+            return context.perturb(name, y, fmt, context.ulps.get(name, 0.5))
 
     return Operator(name, 1, _infer_real, value, bound, emulate)
 
