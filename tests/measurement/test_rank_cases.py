@@ -184,7 +184,7 @@ def _refused(clauses: str, code: str, words: str) -> None:
 
 
 def test_the_listing_of_the_paper_is_a_contract() -> None:
-    (contract,) = load_file(Path(__file__).parents[2] / "examples" / "all_reduce.kc", vocabulary())
+    (contract,) = load_file(Path(__file__).parents[2] / "examples" / "paper" / "C-ORD-03.kc", vocabulary())
     assert contract.ranks == "K"
     assert contract.pre.ranges["K"].choices == (2, 4, 8)
     assert all(b.accumulator.name == "fp32" for b in contract.bound)
