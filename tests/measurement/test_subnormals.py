@@ -11,6 +11,7 @@ import pytest
 from kernels_in_process import Function
 from policy_kernels import declared, judged, story
 
+from kernel_contracts.checking import contracts_for
 from kernel_contracts.classes import classes
 from kernel_contracts.contracts.evidence import Finding, Layout, Outcome, Verdict
 from kernel_contracts.contracts.model import Contract
@@ -300,3 +301,22 @@ def test_without_a_number_at_stake_nothing_is_decided() -> None:
     cases = experiment.cases(sign, bound, classes()["C-PRC-03"].plan(sign, bound), seed=1)
     seen = experiment.finish(session, [experiment.measure(session, c) for c in cases])
     assert classes()["C-PRC-03"].judge(sign, bound, seen).verdict is Verdict.INCONCLUSIVE
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "bf16"])
+def test_a_softmax_on_a_unit_that_flushes_conforms(dtype: str) -> None:
+    """Every operation in fp32 reads and writes subnormal numbers as zero, reciprocal of the sum included."""
+    (made,) = (c for c in contracts_for("softmax", None, ("C-PRC-03",)))
+    bound = next(b for b in made.bound if b.dtypes["P"] == dtype)
+
+    def kernel(x: Any) -> Any:
+        v = flushed(x.astype(np.float32))
+        e = flushed(np.exp(flushed(v - v.max(axis=-1, keepdims=True))))
+        return flushed(e * (np.float32(1) / e.sum(axis=-1, keepdims=True))).astype(x.dtype)
+
+    experiment, klass = experiments()["subnormals"], classes()["C-PRC-03"]
+    session = Session(made, bound, Function(kernel), ladder())
+    cases = experiment.cases(made, bound, klass.plan(made, bound), seed=2)
+    finding = klass.judge(made, bound, experiment.finish(session, [experiment.measure(session, c) for c in cases]))
+    assert finding.verdict is Verdict.CONFORMS, story(finding)
+    assert "subnormal_result: flush" in finding.notes

@@ -16,9 +16,10 @@ from kernel_contracts.signatures.base import EXPLAINS
 RULES = signatures()
 BY_OUTCOME = {"crashed", "hung", "out_of_memory", "raised"}
 BY_DEFECT = {
-    "alignment_dependent", "batch_dependent", "cache_dependent", "first_call_differs", "load_dependent",
-    "rank_disagreement", "run_dependent", "scale_dependent", "stale_output", "thread_dependent", "tuning_leaves_trace",
-    "unwritten_output", "wrong_count", "wrong_dtype", "wrong_shape", "wrong_type",
+    "alignment_dependent", "batch_dependent", "cache_dependent", "caller_state_changed", "first_call_differs",
+    "load_dependent", "rank_disagreement", "run_dependent", "scale_dependent", "stale_output", "subnormals_mixed",
+    "thread_dependent", "tuning_leaves_trace", "unwritten_output", "wrong_count", "wrong_dtype", "wrong_shape",
+    "wrong_type",
 }  # fmt: skip
 BY_MUTANT = {m.signature for m in mutants().values()}
 INF = float("inf")
@@ -128,6 +129,36 @@ MATCHING: dict[str, list[tuple[Evidence, str]]] = {
     "inf_sign_wrong": [(evidence(seen(INF, "-inf at x[1]", readings={"inf_sign_wrong": 1.0})), "wrong sign")],
     "inf_lost": [(evidence(seen(INF, "inf at x[1]", readings={"inf_lost": 1.0})), "finite where an infinity is due")],
     "finite_changed": [(evidence(seen(INF, "nan at x[1]", readings={"finite_changed": 2.0})), "2 of 16 elements")],
+    "input_flushed": [
+        (
+            evidence(seen(INF, readings={"input_flushed": 3.0, "least_normal": -126.0})),
+            "|x| < 2^-126 read as 0 in 3 of 16 elements",
+        ),
+        (
+            evidence(
+                seen(INF, layout=Layout.STRIDED, readings={"input_flushed": 3.0, "input_at_stake": 9.0}),
+                seen(0.0, readings={"input_at_stake": 9.0}),
+            ),
+            "with strided inputs only",
+        ),
+        (
+            evidence(seen(INF, readings={"either_flushed": 16.0, "flushed_from": 8.0, "least_normal": -14.0})),
+            "|x| < 2^-14 read or written as 0 in 16 of 16 elements, in the tail only: from element 8",
+        ),
+    ],
+    "result_flushed": [
+        (
+            evidence(
+                seen(INF, N=64, readings={"result_flushed": 2.0}), seen(0.0, N=4, readings={"result_at_stake": 2.0})
+            ),
+            "written as 0 in 2 of 16 elements: 0 where 1 is due, in large arrays only: at N = 64",
+        )
+    ],
+    "intermediate_flushed": [
+        (evidence(seen(INF, "least in all", readings={"intermediate_flushed": 1.0})), "least in all: 1 of 16 elements")
+    ],
+    "subnormals_kept": [(evidence(seen(INF, readings={"subnormals_kept": 2.0})), "2 of 16 elements keep")],
+    "payload_changed": [(evidence(seen(INF, "bits", readings={"payload_changed": 2.0})), "2 of 16 elements NaN with")],
     "sign_of_zero_lost": [(evidence(seen(INF, "-0 at x[1]", readings={"zero_sign_lost": 1.0})), "wrong sign")],
     "index_misplaced": [(evidence(seen(INF, "-inf at x[*]", readings={"index_wrong": 4.0})), "4 of 16 elements are")],
     "not_raised": [(evidence(seen(INF, "nan at x[1]", readings={"must_raise": 1.0})), "gives a result")],
@@ -310,7 +341,7 @@ def test_what_happened_comes_before_what_explains_the_numbers() -> None:
 
 def test_every_rule_is_found_and_documented() -> None:
     package = importlib.import_module("kernel_contracts.signatures")
-    files = {p.stem for p in Path(str(package.__file__)).parent.glob("*.py")} - {"__init__", "base"}
+    files = {p.stem for p in Path(str(package.__file__)).parent.glob("*.py")} - {"__init__", "base", "flushing"}
     assert set(RULES) == files
     assert all(name == rule.name and rule.doc.endswith(".") for name, rule in RULES.items())
     covered = set(MATCHING) | BY_OUTCOME | BY_DEFECT | BY_MUTANT

@@ -251,10 +251,12 @@ def one_policy(contract: Contract, observations: Sequence[Observation]) -> list[
     """Names the treatment that explains everything; where none does, marks the cases that leave the usual one."""
     judged = [o for o in observations if "pairs" in o.readings and not o.skipped]
     sets = [{p for k, p in enumerate(PAIRS) if int(o.readings["pairs"]) >> k & 1} for o in judged]
+    admitted = declared(contract) or PAIRS[:1]
     common = [p for p in PAIRS if all(p in s for s in sets)]
-    if common:
-        return [_named(o, common[0]) for o in observations]
-    counts = {p: sum(p in s for s in sets) for p in declared(contract) or PAIRS[:1]}
+    if set(common) & set(admitted) or (common and len(admitted) < 2):
+        shown = next((p for p in common if p in admitted), common[0])
+        return [_named(o, shown) for o in observations]
+    counts = {p: sum(p in s for s in sets) for p in admitted}
     usual = max(counts, key=lambda p: counts[p])
     out = []
     for o in observations:
