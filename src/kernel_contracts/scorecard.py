@@ -151,9 +151,11 @@ How the tool does on kernels whose verdict is known beforehand. This page is wri
 
 def page(records: Sequence[Record]) -> str:
     """The page in Markdown."""
-    parts = [HEAD, _table(CLASS_HEAD, map(class_cells, rows(records)))]
     pairs = [r for r in records if r["record"] == "calibration"]
     trials = [r for r in records if r["record"] == "trial"]
+    seeds = ", ".join(str(s) for s in sorted({r["seed"] for r in records}))
+    parts = [HEAD, f"Measured: {len(pairs)} pairs of contract and formats, {len(trials)} known kernels, seed {seeds}."]
+    parts += [_table(CLASS_HEAD, map(class_cells, rows(records)))]
     parts += ["## Contracts", _table(_CONTRACT_HEAD, _contracts(pairs))]
     parts += ["## Cases and controls", _table(_TRIAL_HEAD, (_trial_cells(r) for r in _sorted(trials)))]
     parts += ["## Survivors", _survivors(pairs)]

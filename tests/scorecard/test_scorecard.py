@@ -72,6 +72,7 @@ def test_a_bad_kernel_that_conforms_is_a_miss_and_a_baseline_that_is_refused_is_
 
 def test_every_survivor_is_on_the_page_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "**Not explained.**" in page([GOOD])
+    assert "Measured: 1 pairs of contract and formats, 0 known kernels, seed 1." in page([GOOD])
     known = Survivor("c", ("fp32",), "narrow(fp16)", "Nothing overflows below 1000")
     monkeypatch.setattr(survivors, "SURVIVORS", (known,))
     text = page([GOOD])
