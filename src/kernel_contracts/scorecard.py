@@ -175,7 +175,7 @@ def class_cells(row: Row) -> tuple[str, ...]:
     return (
         row.class_id, f"{row.separate} of {row.pairs}", str(row.conforming), str(row.accusations), str(row.violating),
         str(row.misses), _ratio(row.worst_good), _ratio(row.least_bad),
-        f"{row.killed} of {row.valid} ({row.score:.1%})", f"{row.seconds:.0f}",
+        f"{row.killed} of {row.valid} ({row.score:.1%})" if row.valid else "not measured", f"{row.seconds:.0f}",
     )  # fmt: skip
 
 

@@ -139,5 +139,6 @@ def test_the_page_has_every_case_and_control() -> None:
 def test_the_page_accuses_nobody_and_misses_nothing() -> None:
     for row in table(""):
         assert (row[3], row[5]) == ("0", "0"), row
+        assert row[8] != "not measured", row
         assert float(row[8].split("(")[1].rstrip("%)")) >= 95, row
     assert "**Not explained.**" not in PAGE.read_text("utf-8")
