@@ -151,9 +151,11 @@ How the tool does on kernels whose verdict is known beforehand. This page is wri
 
 def page(records: Sequence[Record]) -> str:
     """The page in Markdown."""
-    parts = [HEAD, _table(CLASS_HEAD, map(class_cells, rows(records)))]
     pairs = [r for r in records if r["record"] == "calibration"]
     trials = [r for r in records if r["record"] == "trial"]
+    seeds = ", ".join(str(s) for s in sorted({r["seed"] for r in records}))
+    parts = [HEAD, f"Measured: {len(pairs)} pairs of contract and formats, {len(trials)} known kernels, seed {seeds}."]
+    parts += [_table(CLASS_HEAD, map(class_cells, rows(records)))]
     parts += ["## Contracts", _table(_CONTRACT_HEAD, _contracts(pairs))]
     parts += ["## Cases and controls", _table(_TRIAL_HEAD, (_trial_cells(r) for r in _sorted(trials)))]
     parts += ["## Survivors", _survivors(pairs)]
@@ -173,7 +175,7 @@ def class_cells(row: Row) -> tuple[str, ...]:
     return (
         row.class_id, f"{row.separate} of {row.pairs}", str(row.conforming), str(row.accusations), str(row.violating),
         str(row.misses), _ratio(row.worst_good), _ratio(row.least_bad),
-        f"{row.killed} of {row.valid} ({row.score:.1%})", f"{row.seconds:.0f}",
+        f"{row.killed} of {row.valid} ({row.score:.1%})" if row.valid else "not measured", f"{row.seconds:.0f}",
     )  # fmt: skip
 
 

@@ -72,6 +72,7 @@ def test_a_bad_kernel_that_conforms_is_a_miss_and_a_baseline_that_is_refused_is_
 
 def test_every_survivor_is_on_the_page_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "**Not explained.**" in page([GOOD])
+    assert "Measured: 1 pairs of contract and formats, 0 known kernels, seed 1." in page([GOOD])
     known = Survivor("c", ("fp32",), "narrow(fp16)", "Nothing overflows below 1000")
     monkeypatch.setattr(survivors, "SURVIVORS", (known,))
     text = page([GOOD])
@@ -138,5 +139,6 @@ def test_the_page_has_every_case_and_control() -> None:
 def test_the_page_accuses_nobody_and_misses_nothing() -> None:
     for row in table(""):
         assert (row[3], row[5]) == ("0", "0"), row
+        assert row[8] != "not measured", row
         assert float(row[8].split("(")[1].rstrip("%)")) >= 95, row
     assert "**Not explained.**" not in PAGE.read_text("utf-8")
