@@ -82,7 +82,8 @@ def score(bench: Bench, say: Watch) -> Iterator[MutantResult]:
             else:
                 outcome = "equivalent" if same_bits(bench, program) else "survived"
             yield MutantResult(_shown(name, arguments), where, outcome)
-    for name, arguments in ((n, a) for n in klass.faults for a in faults()[n].defaults):
+    chosen = [n for n in klass.faults if faults()[n].applies(contract, bound)]
+    for name, arguments in ((n, a) for n in chosen for a in faults()[n].defaults):
         say(f"{contract.name} {bound.label}: {_shown(name, arguments)}")
         yield MutantResult(
             _shown(name, arguments), faults()[name].doc, _fault_outcome(bench, faults()[name], arguments)

@@ -5,6 +5,9 @@ touches what no index names; indices inside are right in the same call.
 
 Decided one index a call and among good ones, just outside and far outside, on tables of distinct numbers. Negative
 indices down to -n are a policy of their own, because counting from the end is legal in Python and a bug in C.
+
+An operation that takes no index and finds its own (the place of a largest element) is decided where such a search goes
+wrong: on minus infinities and NaN, where nothing is larger than what it started with.
 """
 
 from __future__ import annotations
@@ -34,11 +37,16 @@ class OutOfBounds:
 
     def plan(self, contract: Contract, bound: Bound) -> Plan:
         measure = contract.measure
-        return Plan(measure.inputs, measure.shapes, measure.samples, experiment="indices")
+        experiment = "indices" if _takes_indices(bound) else "special_values"
+        return Plan(measure.inputs, measure.shapes, measure.samples, experiment=experiment)
 
     def judge(self, contract: Contract, bound: Bound, observations: Sequence[Observation]) -> Finding:
-        declares = any(p in contract.policies for p in _DECLARES)
+        declares = any(p in contract.policies for p in _DECLARES) or not _takes_indices(bound)
         return judge_policies(contract, bound, observations, () if declares else ("out_of_bounds",))
+
+
+def _takes_indices(bound: Bound) -> bool:
+    return any(fmt.kind == "int" for fmt in bound.inputs.values())
 
 
 CLASS = OutOfBounds()

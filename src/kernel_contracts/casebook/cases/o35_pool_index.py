@@ -4,7 +4,7 @@ import numpy as np
 
 from kernel_contracts.casebook.base import FaultCase
 
-CASE = FaultCase("O35", __file__, "C-EXC-01", ("fp32",), ("index_misplaced",), contract="max_pool_index.kc")
+CASE = FaultCase("O35", __file__, "C-EXC-02", ("fp32",), ("index_misplaced",), contract="max_pool_index.kc")
 
 
 def _search(x, index, best):

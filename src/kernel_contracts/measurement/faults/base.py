@@ -16,6 +16,10 @@ Wrap = Callable[[Contract, Bound, Callee, tuple[object, ...]], Callee]
 """The contract, its dtypes, the kernel to wrap, and the arguments that a contract gives to the fault."""
 
 
+def always(contract: Contract, bound: Bound) -> bool:
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
     """A named way to go wrong, written `fault(NAME)` or `fault(NAME(ARGUMENT))` in a contract."""
@@ -27,6 +31,8 @@ class Fault:
     """Arguments that a mutation score tries."""
     axis: str = ""
     """The repetition across which it shows; none of a contract's business where that promises nothing across it."""
+    applies: Callable[[Contract, Bound], bool] = always
+    """Whether there is anything in the contract that can go wrong in this way."""
 
 
 class Faulty:

@@ -108,4 +108,5 @@ def conforming(contract: Contract, bound: Bound, inner: Callee) -> Callee:
 FAULT = Fault(
     "index", "indices outside the table are treated in another way", _wrap,
     tuple((w,) for w in ("clamp", "wrap", "zero", "foreign")),
+    applies=lambda contract, bound: indexing(contract, bound) is not None,
 )  # fmt: skip
