@@ -1,8 +1,9 @@
 """Every operation of the standard library as NumPy and PyTorch implement it, at default settings, several seeds.
 
-    python benchmarks/real_kernels.py [--stacks numpy,torch] [--seeds 5] [--operations a,b] [--jobs 2]
+    python benchmarks/real_kernels.py [--stacks numpy,torch] [--seeds 5] [--operations a,b] [--classes X,Y] [--jobs 2]
 
-None of them may be accused: exit status 1 if one is. Writes benchmarks/results/real_kernels.json.
+None of them may be accused: exit status 1 if one is. Writes benchmarks/results/real_kernels.json. With --resume what
+an interrupted run has measured, with the same options, is kept.
 """
 
 from __future__ import annotations
@@ -20,16 +21,19 @@ from rich.progress import Progress
 from rich.table import Table
 
 from kernel_contracts.api import check
+from kernel_contracts.checking import contracts_for
 from kernel_contracts.errors import KernelContractsError
 from kernel_contracts.stacks.natives import natives
 
 RESULTS = Path(__file__).parent / "results"
 
 
-def one(stack: str, operation: str, seed: int) -> list[dict[str, Any]]:
-    """All contracts of one operation on one stack at one seed."""
+def one(stack: str, operation: str, seed: int, classes: list[str]) -> list[dict[str, Any]]:
+    """The contracts of one operation on one stack at one seed, those of `classes` where any are named."""
+    if classes and not {c.class_id for c in contracts_for(operation, None)} & set(classes):
+        return []
     try:
-        results = check(f"builtin:{operation}", operation, stack=stack, seed=seed)
+        results = check(f"builtin:{operation}", operation, stack=stack, seed=seed, classes=classes or None)
     except KernelContractsError as error:
         return [{"stack": stack, "operation": operation, "seed": seed, "verdict": "error", "reason": str(error)}]
     return [
@@ -57,6 +61,8 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--first", type=int, default=1, help="the first seed")
     parser.add_argument("--operations", default="")
+    parser.add_argument("--classes", default="")
+    parser.add_argument("--resume", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", type=Path, default=RESULTS / "real_kernels.json")
     arguments = parser.parse_args()
@@ -68,17 +74,23 @@ def main() -> int:
         if not wanted or operation in wanted
         for k in range(arguments.seeds)
     ]
+    classes = [c for c in arguments.classes.split(",") if c]
     records: list[dict[str, Any]] = []
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     lines = arguments.out.with_suffix(".jsonl")
-    lines.unlink(missing_ok=True)
+    if arguments.resume and lines.exists():
+        records = [json.loads(line) for line in lines.read_text(encoding="utf-8").splitlines()]
+        measured = {(r["stack"], r["operation"], r["seed"]) for r in records}
+        jobs = [job for job in jobs if job not in measured]
+    else:
+        lines.unlink(missing_ok=True)
     console = Console(width=140)
     with (
         ProcessPoolExecutor(arguments.jobs, mp_context=get_context("spawn")) as pool,
         Progress(console=console) as progress,
     ):
         task = progress.add_task("checking", total=len(jobs))
-        for future in as_completed([pool.submit(one, *job) for job in jobs]):
+        for future in as_completed([pool.submit(one, *job, classes) for job in jobs]):
             found = future.result()
             records += found
             progress.advance(task)
