@@ -11,6 +11,7 @@ from typing import Any
 
 _HOME = {
     "check": "api",
+    "check_product": "numerics.freivalds.product",
     "assert_conforms": "assertions",
     "tolerance": "tolerances",
     "ConformanceError": "assertions",

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernel_contracts.formats import Format
 from kernel_contracts.numerics.freivalds.model import Arithmetic
 from kernel_contracts.numerics.freivalds.quantiles import deviation, mean_square
 from kernel_contracts.numerics.freivalds.twofold import rows as exact_rows
@@ -47,8 +48,12 @@ class Matrices:
     """Function from row numbers to the rows added, in float64, and the sums of their magnitudes."""
     arithmetic: Arithmetic
     rigorous: bool
-    unit: float = 1.0
-    """What products of A and B were scaled by, a power of two: thresholds of underflow scale along."""
+    unit: tuple[float, float] = (1.0, 1.0)
+    """What A and B were scaled by, powers of two: thresholds of underflow scale along."""
+
+    def least(self, fmt: Format) -> float:
+        """The least subnormal of a format on this scale."""
+        return fmt.least_subnormal * self.unit[0] * self.unit[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +112,12 @@ class _Bounds:
         k, u, alpha = self.a.size, ar.accumulator.u, abs(self.matrices.alpha)
         size, added = self.absolute[columns], self.added_absolute[columns]
         own = k * 2.0**-53 * size if ar.accumulator.precision <= 24 else 2.0**-52 * np.abs(self.truth[columns])
-        rest = alpha * (u * size + own) + k * alpha * ar.accumulator.least_subnormal * self.matrices.unit
+        rest = alpha * (u * size + own) + k * max(alpha, 1.0) * self.matrices.least(ar.accumulator)
         if added.any() or alpha != 1.0:
             rest = rest + 3 * u * (alpha * size + added)
         if ar.operands is not None:
             rest = rest + alpha * 4 * ar.operands.u * size
-        half = np.maximum(
-            ulp_of(np.abs(self.truth[columns]) + rest, ar.final), ar.final.least_subnormal * self.matrices.unit
-        ) / 2
+        half = np.maximum(ulp_of(np.abs(self.truth[columns]) + rest, ar.final), self.matrices.least(ar.final)) / 2
         return half if ar.rounds_output else np.zeros_like(half), rest
 
     def rigorous(self, columns: Any) -> Array:
@@ -124,7 +127,7 @@ class _Bounds:
         n = self.a.size + 1
         gamma = n * u / (1 - n * u) if n * u < 1 else np.inf
         total = rest + abs(self.matrices.alpha) * gamma * self.absolute[columns]
-        return half + total + self._over(columns, total)
+        return np.asarray(half + total + self._over(columns, total))
 
     def bound(self, columns: Any, proxy: Array, drift: Array) -> Array:
         """The bound for a proxy P of these columns."""
@@ -205,9 +208,7 @@ def order_proxy(terms: Array) -> Array:
     if k == 0:
         return np.zeros(terms.shape[:-1])
     partial = np.cumsum(terms, axis=-1)
-    found = np.maximum(
-        np.sum(partial**2, axis=-1), np.sum((partial[..., -1:] - partial + terms) ** 2, axis=-1)
-    )
+    found = np.maximum(np.sum(partial**2, axis=-1), np.sum((partial[..., -1:] - partial + terms) ** 2, axis=-1))
     for lanes in _LANES:
         if lanes >= k:
             break

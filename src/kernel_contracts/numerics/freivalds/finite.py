@@ -31,7 +31,7 @@ class Special:
     overflowed: Mask
     """Rows that overflow somewhere, as they may: kept out of the screen."""
     unexamined: int
-    """Elements that are not finite and were not verified."""
+    """Elements that were not verified: overflows beyond `LOOKED_AT`, and what lies beside one in its row."""
 
     @property
     def faulty(self) -> bool:
@@ -46,8 +46,8 @@ def special(a: Any, b: Any, c: Any, added: Any, alpha: float, arithmetic: Arithm
     or the sum of magnitudes passes the accumulator's. `added(rows)` gives the rows added, in float64.
     """
     finite_c = np.isfinite(c.astype(np.float32) if c.dtype.itemsize < 4 else c)
-    rows = ~np.isfinite(np.asarray(a, np.float64)).all(axis=1)
-    columns = ~np.isfinite(np.asarray(b, np.float64)).all(axis=0)
+    rows: Mask = np.asarray(~np.isfinite(np.asarray(a, np.float64)).all(axis=1))
+    columns: Mask = np.asarray(~np.isfinite(np.asarray(b, np.float64)).all(axis=0))
     expected = (rows[:, None] | columns[None, :]) if alpha != 0 else np.zeros(c.shape, bool)
     plus = np.broadcast_to(~np.isfinite(added(np.arange(c.shape[0]))[0]), c.shape)
     expected = expected | plus
@@ -58,7 +58,9 @@ def special(a: Any, b: Any, c: Any, added: Any, alpha: float, arithmetic: Arithm
     overflowed = np.zeros(c.shape[0], bool)
     overflowed[extra[:, 0]] = True
     overflowed[np.flatnonzero(plus.any(axis=1))] = True
-    return Special(rows, columns, lost, made.reshape(-1, 2).astype(np.intp), overflowed, len(extra) - len(looked))
+    beside = int((finite_c & ~expected)[overflowed].sum())
+    unexamined = len(extra) - len(looked) + beside
+    return Special(rows, columns, lost, made.reshape(-1, 2).astype(np.intp), overflowed, unexamined)
 
 
 def _may_overflow(a: Any, b: Any, added: Any, alpha: float, arithmetic: Arithmetic, place: Any) -> bool:
@@ -74,7 +76,9 @@ def _may_overflow(a: Any, b: Any, added: Any, alpha: float, arithmetic: Arithmet
 
     def past(value: float, top: float) -> bool:
         # value 2^(ex + ey) + extra >= top, compared without forming the left side
-        return value >= float(np.ldexp(max(top - extra, 0.0), -(ex + ey)))
+        top = min(top, float(np.finfo(np.float64).max))  # the threshold of fp64 is beyond float64
+        with np.errstate(over="ignore"):
+            return value >= float(np.ldexp(max(top - extra, 0.0), -(ex + ey)))
 
     slack = 1 + (x.size + 4) * arithmetic.accumulator.u
     return past(max(abs(alpha), 1.0) * size * slack, arithmetic.accumulator.overflow_threshold) or past(

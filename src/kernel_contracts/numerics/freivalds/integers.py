@@ -55,12 +55,13 @@ def exact_row(a: Any, b: Any, row: int, bits: int, signed: bool) -> list[int]:
 
 def _unsigned(x: Any) -> NDArray[np.uint64]:
     """The values modulo 2^64."""
-    return x.astype(np.uint64) if x.dtype.kind == "u" else x.astype(np.int64).view(np.uint64)
+    wide: NDArray[np.uint64] = x.astype(np.uint64) if x.dtype.kind == "u" else x.astype(np.int64).view(np.uint64)
+    return wide
 
 
 def _may_wrap(a: Any, b: Any, c: Any) -> bool:
     largest = a.shape[1] * _largest(a) * _largest(b)
-    return largest > int(np.iinfo(c.dtype).max) or c.dtype.itemsize == 8
+    return bool(largest > int(np.iinfo(c.dtype).max) or c.dtype.itemsize == 8)
 
 
 def _largest(x: Any) -> int:

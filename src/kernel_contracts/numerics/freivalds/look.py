@@ -71,16 +71,16 @@ def look(task: Task, also: Sequence[int] = ()) -> Looked:
     flagged = flagged[np.argsort(-worst[flagged], kind="stable")]
     rows, left = _select(work, unit, flagged, [r for r in also if not (found.overflowed[r] or found.rows[r])])
     faulty = [row for row in rows if row.faulty]
-    names = naming.Evidence(work.a, work.b, work.c, work.alpha, task.arithmetic, seen.sketch, work.vectors)
+    names = naming.Evidence(work.a, work.b, work.c, work.alpha, task.arithmetic, seen.sketch, work.vectors, unit)
     faults = tuple(_fault(task, names, row, len(flagged)) for row in faulty[:FIRST])
     unexamined = found.unexamined + (0 if faults else left)
     z = float(np.max(worst, initial=0.0))
     return Looked(faults, len(rows), len(rows) - len(faulty), unexamined, z)
 
 
-def _prepared(task: Task, found: finite.Special) -> tuple[Task, float]:
+def _prepared(task: Task, found: finite.Special) -> tuple[Task, tuple[float, float]]:
     """The product without specials, scaled by powers of two where float64 squares could leave their range."""
-    a, b, c, unit = task.a, task.b, task.c, 1.0
+    a, b, c, unit = task.a, task.b, task.c, (1.0, 1.0)
     addends = list(task.addends)
     if found.rows.any() or found.columns.any() or found.overflowed.any():
         out_rows = found.rows | found.overflowed
@@ -90,9 +90,9 @@ def _prepared(task: Task, found: finite.Special) -> tuple[Task, float]:
         addends = [_masked(extra, out_rows, found.columns, c.shape) for extra in addends]
     if task.arithmetic.accumulator.precision > 24:
         sizes = [float(np.max(np.abs(np.asarray(x, np.float64)), initial=0.0)) for x in (a, b)]
-        scales = [1.0 if 1 / SAFE < s < SAFE or s == 0 else 2.0 ** -int(np.frexp(s)[1]) for s in sizes]
+        scales = [1.0 if 1 / SAFE < s < SAFE or s == 0 else _inverse(s) for s in sizes]
         if scales != [1.0, 1.0]:
-            unit = scales[0] * scales[1]
+            unit = (scales[0], scales[1])
             a, b = np.asarray(a, np.float64) * scales[0], np.asarray(b, np.float64) * scales[1]
             c = np.asarray(c, np.float64) * scales[0] * scales[1]
             addends = [Addend(e.factor, np.asarray(e.value, np.float64) * scales[0] * scales[1]) for e in addends]
@@ -103,13 +103,18 @@ def _prepared(task: Task, found: finite.Special) -> tuple[Task, float]:
     return work, unit
 
 
+def _inverse(size: float) -> float:
+    """A power of two near 1 / size, kept finite."""
+    return float(np.ldexp(1.0, min(1020, -int(np.frexp(size)[1]))))
+
+
 def _masked(extra: Addend, rows: NDArray[np.bool_], columns: NDArray[np.bool_], shape: tuple[int, ...]) -> Addend:
     value = np.array(np.broadcast_to(extra.value, shape))
     value[rows], value[:, columns] = 0, 0
     return Addend(extra.factor, value)
 
 
-def _rescreen(work: Task, unit: float) -> Screened:
+def _rescreen(work: Task, unit: tuple[float, float]) -> Screened:
     ops = NumPyArrays("fp64")
     arithmetic = Arithmetic(work.arithmetic.accumulator, work.arithmetic.output, FP64, work.arithmetic.operands)
     right = prepare(ops, work.b, work.vectors)
@@ -119,7 +124,7 @@ def _rescreen(work: Task, unit: float) -> Screened:
 
 
 def _select(
-    work: Task, unit: float, flagged: NDArray[np.intp], also: Sequence[int]
+    work: Task, unit: tuple[float, float], flagged: NDArray[np.intp], also: Sequence[int]
 ) -> tuple[list[ExactRow], int]:
     """Exact rows, and the number of suspicious ones that were not looked at."""
     first = list(dict.fromkeys([int(r) for r in flagged[:FIRST]] + [int(r) for r in also]))
@@ -133,7 +138,7 @@ def _select(
     return rows, int(rest.size - len(more))
 
 
-def _examined(work: Task, unit: float, rows: list[int]) -> list[ExactRow]:
+def _examined(work: Task, unit: tuple[float, float], rows: list[int]) -> list[ExactRow]:
     if not rows:
         return []
     added = added_rows(work.addends, work.c.shape[1])
@@ -149,8 +154,8 @@ def _fault(task: Task, names: naming.Evidence, row: ExactRow, suspicious: int) -
     name, detail = naming.name(names, row, suspicious)
     got = float(np.asarray(names.c[row.row, column], np.float64))
     return Fault(
-        name, detail, task.place, row.row, column, int(row.wrong.size), got,
-        float(row.truth[column]), float(row.bound[column]), suspicious,
+        name, detail, task.place, row.row, column, int(row.wrong.size), names.plain(got),
+        names.plain(float(row.truth[column])), names.plain(float(row.bound[column])), suspicious,
     )  # fmt: skip
 
 
@@ -163,7 +168,9 @@ def _special_fault(task: Task, found: finite.Special) -> Fault:
         return Fault("special_lost", detail, task.place, row, column, len(places), got, float("nan"), 0.0)
     x, y = np.asarray(task.a[row], np.float64), np.asarray(task.b[:, column], np.float64)
     plus = float(added_rows(task.addends, task.c.shape[1])(np.asarray([row]))[0][0, column])
-    truth = task.alpha * float(x @ y) + plus
+    with np.errstate(over="ignore", invalid="ignore"):
+        truth = task.alpha * float(x @ y) + plus
     share = len(np.unique(places[:, 0])), task.c.shape[0]
-    detail = f"row {row}, column {column} is {got} where the product is {truth:.6g}; {share[0]} of {share[1]} rows"
+    detail = f"row {row}, column {column} is {got} where the product is {truth:.6g}"
+    detail += f"; so in {share[0]} of {share[1]} rows or more"
     return Fault("not_finite", detail, task.place, row, column, len(places), got, truth, 0.0, share[0])

@@ -14,7 +14,7 @@ and products that are rounded before they are added contribute Q more. Summed ov
     V_acc = u_a^2 [ (K/3) N + (K/6 + 1) Q ],   Q_i = sum_k A_ik^2 s_k^2,  s_k = ||B_k||,   N_i = ||T_i||^2.
 
 Q is a thin product. N follows without forming T: with row means of A and column means of B split off, T_ij has mean
-square (K mean(A_i) mean(B_j))^2 + sum_k A_ik^2 B_kj^2, hence N_i = M_i + Q_i with M_i = (sum_k A_ik)^2 sum_j mean(B_j)^2.
+square (K mean(A_i) mean(B_j))^2 + sum_k A_ik^2 B_kj^2, hence N_i = M_i + Q_i, M_i = (sum_k A_ik)^2 sum_j mean(B_j)^2.
 Data that are correlated beyond their means show in z_i = A_i (B r), since E z_i^2 = N_i: what z_i^2 has beyond 4 (M_i +
 Q_i) is added. For independent entries this becomes (K^3/3) mean(A_i)^2 sum_j mean(B_j)^2 + ||A_i||^2 ||B||_F^2 / 2.
 
@@ -23,8 +23,8 @@ Q_i) is added. For independent entries this becomes (K^3/3) mean(A_i)^2 sum_j me
 *Check.* B r errs by u_c^2 (n/2 + 1) s_k^2 in variance, A y by u_c^2 [(K/3) max(N, z^2) + (K/6 + 1) Q], C r by
 u_c^2 (n/2 + 1) N, each by the formula above.
 
-The residual of a row is sub-Gaussian in the secret signs with proxy ||e_i||^2, and ||e_i||^2 is what V bounds. Data that
-fit none of this make rows look suspicious; `examine` then decides without a model of the data.
+The residual of a row is sub-Gaussian in the secret signs with proxy ||e_i||^2, and ||e_i||^2 is what V bounds. Where
+data fit none of this, rows look suspicious; `examine` then decides without a model of the data.
 """
 
 from __future__ import annotations
@@ -84,13 +84,13 @@ def variance(
     k: int,
     n: int,
     alpha: float = 1.0,
-    unit: float = 1.0,
+    unit: tuple[float, float] = (1.0, 1.0),
     *,
     rounded: bool = True,
 ) -> Any:
     """V of every row, the check's own rounding included; without that of the output where `rounded` is false.
 
-    `unit` is what products of A and B were scaled by.
+    `unit` is what A and B were scaled by, powers of two: thresholds of underflow scale along.
     """
     u_a, u_o, u_c = arithmetic.accumulator.u, arithmetic.output.u, arithmetic.check.u
     q, norm = facts.squares, norms(ops, facts)
@@ -101,7 +101,8 @@ def variance(
     out = u_o**2 / 3 * whole if arithmetic.rounds_output and rounded else 0.0
     thin = alpha**2 * u_c**2 * ((n / 2 + 1) * q + k / 3 * ops.maximum(norm, facts.sketch) + (k / 6 + 1) * q)
     check = thin + u_c**2 * (n / 2 + 1) * ops.maximum(whole, facts.sketch * alpha**2)
-    return accumulated + out + check + operand_term(arithmetic, q) * alpha**2 + unit**2 * _subnormal(arithmetic, k, n, alpha)
+    coerced = operand_term(arithmetic, q) * alpha**2
+    return accumulated + out + check + coerced + _subnormal(arithmetic, k, n, alpha, unit)
 
 
 def operand_term(arithmetic: Arithmetic, q: Any) -> Any:
@@ -109,12 +110,16 @@ def operand_term(arithmetic: Arithmetic, q: Any) -> Any:
     return 2 * (2 * arithmetic.operands.u) ** 2 * q if arithmetic.operands is not None else 0.0
 
 
-def _subnormal(arithmetic: Arithmetic, k: int, n: int, alpha: float) -> float:
+def _subnormal(arithmetic: Arithmetic, k: int, n: int, alpha: float, unit: tuple[float, float]) -> float:
     """Below the normal range an operation errs by half the least subnormal instead: 2 K of them, and the output."""
-    each = 2 * k * (arithmetic.accumulator.least_subnormal / 2) ** 2 * max(alpha**2, 1.0)
-    out = (arithmetic.output.least_subnormal / 2) ** 2 if arithmetic.rounds_output else 0.0
+
+    def half(fmt: Format) -> float:
+        return fmt.least_subnormal * unit[0] * unit[1] / 2
+
+    each = 2 * k * half(arithmetic.accumulator) ** 2 * max(alpha**2, 1.0)
+    out = half(arithmetic.output) ** 2 if arithmetic.rounds_output else 0.0
     check = 2 * (k + n) * (arithmetic.check.least_subnormal / 2) ** 2
-    return float(n * (each + out) + check)
+    return n * (each + out) + check
 
 
 def _present(added: Any) -> bool:

@@ -12,7 +12,7 @@ from kernel_contracts.formats import BF16, FORMATS, FP16, Format
 from kernel_contracts.numerics.freivalds.examine import ExactRow
 from kernel_contracts.numerics.freivalds.model import Arithmetic
 from kernel_contracts.numerics.freivalds.vectors import Vectors
-from kernel_contracts.numerics.rounding import from_storage, round_to
+from kernel_contracts.numerics.rounding import from_storage, round_to, ulp_of
 
 Array = NDArray[np.float64]
 
@@ -35,6 +35,12 @@ class Evidence:
     sketch: Array
     """What C R should be, all rows."""
     vectors: Vectors
+    unit: tuple[float, float] = (1.0, 1.0)
+    """What A and B, and with them C, were scaled by."""
+
+    def plain(self, value: float) -> float:
+        """A value of the product without the scaling."""
+        return value / self.unit[0] / self.unit[1]
 
 
 def name(evidence: Evidence, row: ExactRow, suspicious: int) -> tuple[str, str]:
@@ -53,11 +59,11 @@ def name(evidence: Evidence, row: ExactRow, suspicious: int) -> tuple[str, str]:
 
 def _single(evidence: Evidence, row: ExactRow, found: Array) -> tuple[str, str]:
     j = int(row.wrong[0])
-    where = f"row {row.row}, column {j}: {found[j]:.9g} for {row.truth[j]:.9g}"
+    where = f"row {row.row}, column {j}: {evidence.plain(found[j]):.9g} for {evidence.plain(row.truth[j]):.9g}"
     bit = flipped_bit(evidence.c[row.row, j], float(row.truth[j]), float(row.bound[j]))
     if bit is not None:
         return "bit_flip", f"{where}, bit {bit[0]} ({bit[1]}) is flipped"
-    return "wrong_value", f"{where}, honest within {row.bound[j]:.2g}"
+    return "wrong_value", f"{where}, honest within {evidence.plain(row.bound[j]):.2g}"
 
 
 def flipped_bit(value: Any, truth: float, bound: float) -> tuple[int, str] | None:
@@ -69,7 +75,8 @@ def flipped_bit(value: Any, truth: float, bound: float) -> tuple[int, str] | Non
     bits = stored.reshape(1).view(kind)
     fits = []
     for bit in range(8 * stored.dtype.itemsize):
-        undone = float(from_storage((bits ^ kind.type(1 << bit)).view(stored.dtype))[0])
+        with np.errstate(invalid="ignore"):
+            undone = float(from_storage((bits ^ kind.type(1 << bit)).view(stored.dtype))[0])
         if abs(undone - truth) <= bound:
             fits.append((abs(undone - truth), bit))
     if not fits:
@@ -121,7 +128,9 @@ def _slice(evidence: Evidence, row: ExactRow, found: Array) -> tuple[str, str] |
     partial = np.concatenate([[0.0], np.cumsum(terms * images[:, 0])])
     target = float(row.error @ evidence.vectors.values[:, 0])
     best: tuple[float, int, int, int] | None = None
-    for size in sorted({1 << s for s in range(k.bit_length()) if 1 << s < k} | {k % t for t in (4, 8, 16, 32, 64)} - {0}):
+    for size in sorted(
+        {1 << s for s in range(k.bit_length()) if 1 << s < k} | {k % t for t in (4, 8, 16, 32, 64)} - {0}
+    ):
         starts = np.asarray(sorted({*range(0, k - size + 1, size), k - size}))
         sums = partial[starts + size] - partial[starts]
         for sign in (-1, 1):
@@ -150,7 +159,10 @@ def _columns_moved(evidence: Evidence, row: ExactRow, found: Array) -> tuple[str
     if not values.any():
         return "zero_filled", f"row {row.row}: {wrong.size} columns from {wrong[0]} on are zero"
     if np.all(values == values[0]):
-        return "lane_stuck", f"row {row.row}: {wrong.size} columns from {wrong[0]} on are all {values[0]:.6g}"
+        return (
+            "lane_stuck",
+            f"row {row.row}: {wrong.size} columns from {wrong[0]} on are all {evidence.plain(values[0]):.6g}",
+        )
     steps = np.diff(wrong)
     if wrong.size >= 4 and np.all(steps == steps[0]) and steps[0] > 1:
         return "periodic", f"row {row.row}: every {steps[0]}th column from {wrong[0]} on is wrong"
@@ -179,10 +191,12 @@ def _narrowed(evidence: Evidence, row: ExactRow, found: Array, suspicious: int) 
     """Errors spread over the row: how many bits would explain them."""
     share = row.wrong.size / max(1, row.error.size)
     if share < 0.02 and not row.spread > row.spread_limit:
-        return "wrong_value", f"row {row.row}: {row.wrong.size} elements beyond their bound, the worst in column " + str(
-            int(row.wrong[0])
+        return (
+            "wrong_value",
+            f"row {row.row}: {row.wrong.size} elements beyond their bound, the worst in column "
+            + str(int(row.wrong[0])),
         )
-    fmt = _stored_narrow(evidence, found)
+    fmt = _stored_narrow(evidence, row, found)
     if fmt is not None:
         return "output_narrowed", f"row {row.row} holds nothing but values of {fmt.name}"
     a = np.asarray(evidence.a[row.row], np.float64)
@@ -200,9 +214,12 @@ def _narrowed(evidence: Evidence, row: ExactRow, found: Array, suspicious: int) 
     )
 
 
-def _stored_narrow(evidence: Evidence, found: Array) -> Format | None:
+def _stored_narrow(evidence: Evidence, row: ExactRow, found: Array) -> Format | None:
+    """The narrower format that the row was rounded to once: its values alone, none off by more than that rounding."""
     for fmt in (BF16, FP16):
-        if fmt.precision < evidence.arithmetic.output.precision and np.array_equal(round_to(found, fmt), found):
+        if fmt.precision >= evidence.arithmetic.output.precision or not np.array_equal(round_to(found, fmt), found):
+            continue
+        if np.all(np.abs(row.error) <= ulp_of(row.truth, fmt) / 2 + row.bound):
             return fmt
     return None
 

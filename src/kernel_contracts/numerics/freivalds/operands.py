@@ -77,9 +77,7 @@ def understand(
     check = _check_format(precision, accumulator, sum(int(np.prod(x.shape)) for x in (a, b, c)))
     arithmetic = Arithmetic(accumulator, formats[2], check, coerced)
     lead = tuple(int(n) for n in c.shape[:-2])
-    return Operands(
-        _batched(a, lead), _batched(b, lead), c, float(alpha), tuple(addends), arithmetic, integer
-    )
+    return Operands(_batched(a, lead), _batched(b, lead), c, float(alpha), tuple(addends), arithmetic, integer)
 
 
 def matrices(o: Operands, place: tuple[int, ...]) -> tuple[Any, Any, Any, list[Addend]]:

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from kernel_contracts.errors import ArithmeticScopeError, UsageError
 from kernel_contracts.numerics.freivalds import integers, look, quantum
 from kernel_contracts.numerics.freivalds.arrays import adapter, host
-from kernel_contracts.numerics.freivalds.model import Arithmetic
 from kernel_contracts.numerics.freivalds.operands import Operands, matrices, understand
 from kernel_contracts.numerics.freivalds.quantiles import NINETY_NINE, deviation
-from kernel_contracts.numerics.freivalds.screen import Screened, prepare, screen
+from kernel_contracts.numerics.freivalds.screen import prepare, screen
 from kernel_contracts.numerics.freivalds.vectors import Vectors, draw
 from kernel_contracts.numerics.freivalds.verdict import Fault, ProductCheck
 
@@ -99,7 +98,7 @@ def _reals(given: Operands, secret: Vectors, false_alarm: float, rigorous: bool,
         cleared += found.cleared
         unexamined += found.unexamined
         z = max(z, found.z)
-    floor, rms = _floor(given, secret, seen, ops.to_numpy(seen.norms), variance, threshold)
+    floor, rms = _floor(given, secret, ops.to_numpy(seen.norms), variance, threshold)
     return ProductCheck(
         not faults, tuple(faults), z, threshold, floor, rms, 0.0 if rigorous else false_alarm, 0.01,
         len(secret.kinds), max(secret.width, 1) if len(secret.blocks) > 1 else 0, secret.seed,
@@ -135,26 +134,31 @@ def _quantum(
     return kept, also
 
 
-def _floor(
-    given: Operands, secret: Vectors, seen: Screened, norms: Array, variance: Array, threshold: float
-) -> tuple[float, float]:
+def _floor(given: Operands, secret: Vectors, norms: Array, variance: Array, threshold: float) -> tuple[float, float]:
     """Detection floor over the output's rms, and that rms.
 
     An error d in one element moves the residual of a vector of signs by d, so it is found when d less the honest
-    residual passes the threshold: with probability 0.99 from (threshold + 2.33) sqrt(V) on. Of the typical row.
+    residual passes the threshold: with probability 0.99 from (threshold + 2.33) sqrt(V) on. Rows differ; the V that 99%
+    of them do not exceed is taken.
     """
     if variance.size == 0:
         return float("inf"), 0.0
     width = max(secret.width, 1)
-    rms = abs(given.alpha) * float(np.sqrt(np.mean(norms) / width))
     signs = [i for i, kind in enumerate(secret.column_kinds()) if kind == "signs"]
-    absolute = (threshold + NINETY_NINE) * float(np.median(np.sqrt(variance[..., signs])))
+    finite, seen = norms[np.isfinite(norms)], variance[..., signs]
+    seen = seen[np.isfinite(seen)]
+    if not finite.size or not seen.size:
+        return float("inf"), 0.0
+    rms = abs(given.alpha) * float(np.sqrt(np.mean(finite) / width))
+    absolute = (threshold + NINETY_NINE) * float(np.sqrt(np.quantile(seen, 0.99)))
     return (absolute / rms if rms > 0 else float("inf")), rms
 
 
 def _integers(given: Operands, secret: Vectors, began: float) -> ProductCheck:
     if given.alpha != 1.0 or given.addends or given.arithmetic.operands is not None:
-        raise ArithmeticScopeError("integer products are checked as A B alone: leave out alpha, beta, bias and operands")
+        raise ArithmeticScopeError(
+            "integer products are checked as A B alone: leave out alpha, beta, bias and operands"
+        )
     faults: list[Fault] = []
     missed = 0.0
     for place in np.ndindex(given.batch):

@@ -55,7 +55,13 @@ def choose(m: int, seed: int) -> NDArray[np.intp]:
 
 
 def quantum(
-    c: Array, residual: Array, vectors: Array, accumulated: Array, output: Format, rows: Array, probability: float
+    c: Array,
+    residual: Array,
+    vectors: Array,
+    accumulated: Array,
+    output: Format,
+    rows: NDArray[np.intp],
+    probability: float,
 ) -> Quantum | None:
     """From rows of C (r, n), their residuals (r, k), R (n, k) and the variance that accumulation and check add (r, k).
 

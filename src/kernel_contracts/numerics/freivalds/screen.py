@@ -81,7 +81,7 @@ def screen(
     alpha: float = 1.0,
     addends: Sequence[Addend] = (),
     confidence: float = 1e-9,
-    unit: float = 1.0,
+    unit: tuple[float, float] = (1.0, 1.0),
 ) -> Screened:
     """The pass over A and C. Nothing is decided here and no device is waited for."""
     k, passes = a.shape[-1], len(right.vectors.kinds)

@@ -32,9 +32,7 @@ def read(
     batched = len(x.shape) > 2
     if not batched and _by_columns(x):
         return _read_columns(ops, x, vectors, weights, column_sums)
-    out = Pass(
-        [ops.empty(*x.shape[:-1]) for _ in vectors], [ops.empty(*x.shape[:-1]) for _ in weights], ops.empty(0)
-    )
+    out = Pass([ops.empty(*x.shape[:-1]) for _ in vectors], [ops.empty(*x.shape[:-1]) for _ in weights], ops.empty(0))
     sums = None
     for part in panels(rows, columns, batched):
         panel = ops.wide(x[..., part, :])
@@ -54,13 +52,11 @@ def _by_columns(x: Any) -> bool:
     return bool(strides[-2] == 1 and strides[-1] != 1)
 
 
-def _read_columns(
-    ops: Arrays, x: Any, vectors: Sequence[Any], weights: Sequence[Any], column_sums: bool
-) -> Pass:
+def _read_columns(ops: Arrays, x: Any, vectors: Sequence[Any], weights: Sequence[Any], column_sums: bool) -> Pass:
     rows, columns = x.shape
     products: list[Any] = [0.0] * len(vectors)
     squares: list[Any] = [0.0] * len(weights)
-    sums = ops.empty(columns) if column_sums else None
+    sums: Any = ops.empty(columns) if column_sums else None
     for part in panels(columns, rows, False):
         panel = ops.wide(x[:, part])
         for i, y in enumerate(vectors):

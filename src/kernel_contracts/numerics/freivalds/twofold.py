@@ -1,4 +1,4 @@
-"""A few rows of a product, exactly enough: in float64, or as unevaluated sums of two float64 where that is too coarse."""
+"""A few rows of a product, exactly enough: in float64, or in sums of two float64 where that is too coarse."""
 
 from __future__ import annotations
 

@@ -82,6 +82,10 @@ class ProductCheck:
             return (
                 f"{m}x{k}x{n} product conforms: z = {self.z:.2f} of {self.threshold:.2f}; a single error of "
                 f"{self.floor:.2g} of the output's rms would have been found"
+                + (
+                    f"; {self.unexamined} suspicious rows or overflowed elements were not verified"
+                    * bool(self.unexamined)
+                )
             )
         return f"{m}x{k}x{n} product is wrong: {'; '.join(self.summary())}"
 
