@@ -4,14 +4,15 @@ Notation: T = op(A) op(B) exactly, C the candidate, e = C - T, r one secret vect
 columns that r sees, u unit roundoffs (`a` of the accumulator, `o` of the output, `c` of the checking arithmetic).
 
 *Accumulation.* A sum of terms t_1..t_K with partial sums S_k and rounding errors |d_k| <= u errs by sum d_k S_k to
-first order; mean-independent d_k make it sub-Gaussian with proxy u^2 sum S_k^2 (Connolly, Higham and Mary 2021). Over
+first order; mean-independent d_k, spread evenly within +-u, give it the variance (u^2/3) sum S_k^2 (the model of Higham and Mary
+2019, 2020; without "evenly" the proxy is u^2 sum S_k^2, which is what `examine` uses). Over
 a random order of the terms E S_k^2 = (k/K)^2 T^2 + (k/K)(1 - k/K) Q to first order, with Q = sum t_k^2, so that
 
     E sum_k S_k^2 = (K/3) T^2 + (K/6) Q,
 
 and products that are rounded before they are added contribute Q more. Summed over the n columns of a row:
 
-    V_acc = u_a^2 [ (K/3) N + (K/6 + 1) Q ],   Q_i = sum_k A_ik^2 s_k^2,  s_k = ||B_k||,   N_i = ||T_i||^2.
+    V_acc = (u_a^2 / 3) [ (K/3) N + (K/6 + 1) Q ],   Q_i = sum_k A_ik^2 s_k^2,  s_k = ||B_k||,   N_i = ||T_i||^2.
 
 Q is a thin product. N follows without forming T: with row means of A and column means of B split off, T_ij has mean
 square (K mean(A_i) mean(B_j))^2 + sum_k A_ik^2 B_kj^2, hence N_i = M_i + Q_i, M_i = (sum_k A_ik)^2 sum_j mean(B_j)^2.
@@ -20,8 +21,8 @@ Q_i) is added. For independent entries this becomes (K^3/3) mean(A_i)^2 sum_j me
 
 *Output.* Rounding to nearest errs by at most u_o |T|; uniformly spread within that it has variance u_o^2 T^2 / 3.
 
-*Check.* B r errs by u_c^2 (n/2 + 1) s_k^2 in variance, A y by u_c^2 [(K/3) max(N, z^2) + (K/6 + 1) Q], C r by
-u_c^2 (n/2 + 1) N, each by the formula above.
+*Check.* B r errs by (u_c^2/3) (n/2 + 1) s_k^2 in variance, A y by (u_c^2/3) [(K/3) N + (K/6 + 1) Q], C r by
+(u_c^2/3) (n/2 + 1) N, each by the formula above.
 
 The residual of a row is sub-Gaussian in the secret signs with proxy ||e_i||^2, and ||e_i||^2 is what V bounds. Where
 data fit none of this, rows look suspicious; `examine` then decides without a model of the data.
@@ -92,15 +93,15 @@ def variance(
 
     `unit` is what A and B were scaled by, powers of two: thresholds of underflow scale along.
     """
-    u_a, u_o, u_c = arithmetic.accumulator.u, arithmetic.output.u, arithmetic.check.u
+    v_a, v_o, v_c = (fmt.u**2 / 3 for fmt in (arithmetic.accumulator, arithmetic.output, arithmetic.check))
     q, norm = facts.squares, norms(ops, facts)
-    accumulated = u_a**2 * (k / 3 * norm + (k / 6 + 1) * q)
+    inner = k / 3 * norm + (k / 6 + 1) * q
+    accumulated = v_a * inner
     whole = alpha**2 * norm + facts.added
     if alpha != 1.0 or _present(facts.added):
-        accumulated = alpha**2 * accumulated + 3 * u_a**2 * whole  # scaling and two additions, rounded each
-    out = u_o**2 / 3 * whole if arithmetic.rounds_output and rounded else 0.0
-    thin = alpha**2 * u_c**2 * ((n / 2 + 1) * q + k / 3 * ops.maximum(norm, facts.sketch) + (k / 6 + 1) * q)
-    check = thin + u_c**2 * (n / 2 + 1) * ops.maximum(whole, facts.sketch * alpha**2)
+        accumulated = alpha**2 * accumulated + 3 * v_a * whole  # scaling and two additions, rounded each
+    out = v_o * whole if arithmetic.rounds_output and rounded else 0.0
+    check = v_c * (alpha**2 * ((n / 2 + 1) * q + inner) + (n / 2 + 1) * whole)
     coerced = operand_term(arithmetic, q) * alpha**2
     return accumulated + out + check + coerced + _subnormal(arithmetic, k, n, alpha, unit)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from kernel_contracts.errors import ArithmeticScopeError, UsageError
 from kernel_contracts.formats import FORMATS, Format, find, wider
-from kernel_contracts.numerics.freivalds.arrays import dtype_name, host, is_torch
+from kernel_contracts.numerics.freivalds.arrays import dtype_name, host, is_torch, native
 from kernel_contracts.numerics.freivalds.model import Arithmetic
 from kernel_contracts.numerics.freivalds.screen import Addend
 
@@ -56,7 +56,7 @@ def understand(
     precision: str = "auto",
 ) -> Operands:
     """Raises UsageError or ArithmeticScopeError in one sentence."""
-    a, b, c = (_array(x, name) for x, name in ((a, "a"), (b, "b"), (c, "c")))
+    a, b, c = native(*(_array(x, name) for x, name in ((a, "a"), (b, "b"), (c, "c"))))
     if set(transpose) - {"a", "b"}:
         raise UsageError(f"transpose={transpose!r}: name the operands that are transposed: a, b or ab")
     a, b = (_transposed(x) if name in transpose else x for x, name in ((a, "a"), (b, "b")))
@@ -66,6 +66,8 @@ def understand(
         raise UsageError("beta and addend go together: give the matrix that beta multiplies")
     if addend is not None:
         addends.append(Addend(float(beta), _array(addend, "addend")))
+    if isinstance(c, np.ndarray):
+        addends = [Addend(e.factor, host(e.value)) for e in addends]
     for extra in addends:
         _broadcasts(extra.value, c)
     formats = [_format(x, name) for x, name in ((a, "a"), (b, "b"), (c, "c"))]

@@ -150,7 +150,8 @@ def _floor(given: Operands, secret: Vectors, norms: Array, variance: Array, thre
     if not finite.size or not seen.size:
         return float("inf"), 0.0
     rms = abs(given.alpha) * float(np.sqrt(np.mean(finite) / width))
-    absolute = (threshold + NINETY_NINE) * float(np.sqrt(np.quantile(seen, 0.99)))
+    at = min(seen.size - 1, int(0.99 * seen.size))
+    absolute = (threshold + NINETY_NINE) * float(np.sqrt(np.partition(seen, at)[at]))
     return (absolute / rms if rms > 0 else float("inf")), rms
 
 

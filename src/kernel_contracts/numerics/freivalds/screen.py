@@ -12,6 +12,9 @@ from kernel_contracts.numerics.freivalds.quantiles import mean_square
 from kernel_contracts.numerics.freivalds.thin import read
 from kernel_contracts.numerics.freivalds.vectors import Vectors
 
+CENTRED = 0.1
+"""Share of Q up to which the means' part of N is bounded rather than computed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Block:
@@ -22,7 +25,11 @@ class Block:
     row_squares: Any
     """s_k^2: squared norms of the rows."""
     mean_squares: Any
-    """Sum over the columns of the squares of their means."""
+    """Sum over the columns of the squares of their means, less what zero-mean entries would give: mean(s_k^2) / K."""
+    centred: bool
+    """Whether means add so little that their bound (Cauchy-Schwarz) may stand for them: spares the row sums of A."""
+    flat: float | None
+    """The largest s_k^2 where all are alike: then ||A_i||^2 times it stands for Q_i, which spares the squares of A."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +74,12 @@ def prepare(ops: Arrays, b: Any, vectors: Vectors) -> Right:
         found = read(ops, part, rs, [None], column_sums=True)
         k = max(1, b.shape[-2])
         means = found.column_sums / k
-        blocks.append(Block(found.products, found.squares[0], (means * means).sum(-1)))
+        squares = found.squares[0]
+        flat = ops.flat(squares)
+        typical = squares.sum(-1) / k
+        beyond = ops.maximum((means * means).sum(-1) - typical / k, 0.0)
+        centred = flat is not None and float(k * beyond) <= CENTRED * float(typical)
+        blocks.append(Block(found.products, squares, beyond, centred, flat))
         secrets.append(rs)
     return Right(blocks, vectors, secrets)
 
@@ -85,10 +97,12 @@ def screen(
 ) -> Screened:
     """The pass over A and C. Nothing is decided here and no device is waited for."""
     k, passes = a.shape[-1], len(right.vectors.kinds)
-    ones = ops.vector([1.0] * k)
     images = [y for block in right.blocks for y in block.images]
-    left = read(ops, a, [*images, _like(ones, images[0])], [block.row_squares for block in right.blocks])
-    row_sums = left.products[-1]
+    centred = all(block.centred for block in right.blocks)
+    ones = [] if centred else [_like(ops.vector([1.0] * k), images[0])]
+    plain = all(block.flat is not None for block in right.blocks)
+    weights = [None] if plain else [block.row_squares for block in right.blocks]
+    left = read(ops, a, [*images, *ones], weights)
     residuals, variances, inners, sketches, norms = [], [], [], [], []
     for index, (block, (start, stop)) in enumerate(zip(right.blocks, right.vectors.blocks, strict=True)):
         width = stop - start
@@ -99,8 +113,12 @@ def screen(
         sketch = raw[0] * raw[0]
         for z in raw[1:]:
             sketch = sketch + z * z
-        means = row_sums * row_sums * _last(block.mean_squares)
-        facts = model.RowFacts(left.squares[index], means, sketch / passes, added)
+        squares = left.squares[0] * block.flat if plain else left.squares[index]
+        if centred:
+            means = CENTRED * squares  # (sum_k A_ik)^2 <= K ||A_i||^2
+        else:
+            means = left.products[-1] * left.products[-1] * _last(block.mean_squares)
+        facts = model.RowFacts(squares, means, sketch / passes, added)
         v = model.variance(ops, facts, arithmetic, k, width, alpha, unit)
         inner = model.variance(ops, facts, arithmetic, k, width, alpha, unit, rounded=False)
         norms.append(model.norms(ops, facts))
