@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -116,7 +116,7 @@ def _masked(extra: Addend, rows: NDArray[np.bool_], columns: NDArray[np.bool_], 
 
 def _rescreen(work: Task, unit: tuple[float, float]) -> Screened:
     ops = NumPyArrays("fp64")
-    arithmetic = Arithmetic(work.arithmetic.accumulator, work.arithmetic.output, FP64, work.arithmetic.operands)
+    arithmetic = replace(work.arithmetic, check=FP64)
     right = prepare(ops, work.b, work.vectors)
     return screen(
         ops, work.a, right, work.c, arithmetic, work.alpha, work.addends, confidence=work.probability, unit=unit

@@ -19,6 +19,11 @@ square (K mean(A_i) mean(B_j))^2 + sum_k A_ik^2 B_kj^2, hence N_i = M_i + Q_i, M
 Data that are correlated beyond their means show in z_i = A_i (B r), since E z_i^2 = N_i: what z_i^2 has beyond 4 (M_i +
 Q_i) is added. For independent entries this becomes (K^3/3) mean(A_i)^2 sum_j mean(B_j)^2 + ||A_i||^2 ||B||_F^2 / 2.
 
+*Chunks.* Where sums are known to be taken in chunks of at most h terms, as BLAS takes them, a chunk has mean square
+(h/K)^2 T^2 plus its share of Q, and the formula applied to the terms of each chunk and then to the K/h chunks gives
+
+    E sum S^2 <= [h^2/(3K) + K/(3h) + 1/6] T^2 + [h/2 + K/(6h)] Q.
+
 *Output.* Rounding to nearest errs by at most u_o |T|; uniformly spread within that it has variance u_o^2 T^2 / 3.
 
 *Check.* B r errs by (u_c^2/3) (n/2 + 1) s_k^2 in variance, A y by (u_c^2/3) [(K/3) N + (K/6 + 1) Q], C r by
@@ -44,6 +49,8 @@ class Arithmetic:
     accumulator: Format
     output: Format
     check: Format
+    chunk: int = 0
+    """Longest run of terms that is summed in one go; 0 where any order is allowed."""
     operands: Format | None = None
     """Where operands may be cut first, as matrix units do with tf32; None where they are used as they are."""
 
@@ -96,7 +103,7 @@ def variance(
     v_a, v_o, v_c = (fmt.u**2 / 3 for fmt in (arithmetic.accumulator, arithmetic.output, arithmetic.check))
     q, norm = facts.squares, norms(ops, facts)
     inner = k / 3 * norm + (k / 6 + 1) * q
-    accumulated = v_a * inner
+    accumulated = v_a * (_chunked(norm, q, k, arithmetic.chunk) if 0 < arithmetic.chunk < k else inner)
     whole = alpha**2 * norm + facts.added
     if alpha != 1.0 or _present(facts.added):
         accumulated = alpha**2 * accumulated + 3 * v_a * whole  # scaling and two additions, rounded each
@@ -109,6 +116,12 @@ def variance(
 def operand_term(arithmetic: Arithmetic, q: Any) -> Any:
     """Both operands of every product may be off by one spacing, 2 u, whether rounded or cut."""
     return 2 * (2 * arithmetic.operands.u) ** 2 * q if arithmetic.operands is not None else 0.0
+
+
+def _chunked(norm: Any, q: Any, k: int, chunk: int) -> Any:
+    """The expected sum of squared partial sums, and of squared products, summed in chunks."""
+    whole = chunk**2 / (3 * k) + k / (3 * chunk) + 1 / 6
+    return whole * norm + (chunk / 2 + k / (6 * chunk) + 1) * q
 
 
 def _subnormal(arithmetic: Arithmetic, k: int, n: int, alpha: float, unit: tuple[float, float]) -> float:

@@ -54,6 +54,7 @@ def understand(
     bias: Any = None,
     transpose: str = "",
     precision: str = "auto",
+    chunk: int = 0,
 ) -> Operands:
     """Raises UsageError or ArithmeticScopeError in one sentence."""
     a, b, c = native(*(_array(x, name) for x, name in ((a, "a"), (b, "b"), (c, "c"))))
@@ -77,7 +78,7 @@ def understand(
     accumulator = _accumulator(accumulate, formats)
     coerced = _named(operands) if operands else None
     check = _check_format(precision, accumulator, sum(int(np.prod(x.shape)) for x in (a, b, c)))
-    arithmetic = Arithmetic(accumulator, formats[2], check, coerced)
+    arithmetic = Arithmetic(accumulator, formats[2], check, chunk, coerced)
     lead = tuple(int(n) for n in c.shape[:-2])
     return Operands(_batched(a, lead), _batched(b, lead), c, float(alpha), tuple(addends), arithmetic, integer)
 

@@ -38,6 +38,7 @@ def check_product(
     false_alarm: float = 1e-9,
     rigorous: bool = False,
     precision: str = "auto",
+    chunk: int = 0,
 ) -> ProductCheck:
     """Verify c = alpha op(a) op(b) + beta addend + bias at the cost of reading the matrices.
 
@@ -46,7 +47,8 @@ def check_product(
     they may be cut first (`tf32`). `vectors` secret vectors, of signs and Gaussian in turn, each on blocks of `block`
     columns where that is not 0. `transpose` names the operands that are stored transposed. `false_alarm` bounds the
     probability of accusing an honest product under the rounding model; with `rigorous` the bound of an accusation is
-    the worst case and none is possible. Integers are compared exactly.
+    the worst case and none is possible. Integers are compared exactly. `precision` is that of the check, fp32 or fp64;
+    `chunk` promises that no more terms than that are summed in one go, which lowers what is found.
 
     Requirement: a and b are what the product was made from. Raises UsageError and ArithmeticScopeError.
     """
@@ -55,9 +57,11 @@ def check_product(
         raise UsageError(f"false_alarm={false_alarm}: a probability between 0 and 1 is needed")
     if vectors < 1 or block < 0:
         raise UsageError(f"vectors={vectors}, block={block}: one vector or more, and a block of 0 or more columns")
+    if chunk < 0:
+        raise UsageError(f"chunk={chunk}: a chunk has one term or more; 0 allows any order")
     given = understand(
         a, b, c, accumulate=accumulate, operands=operands, alpha=alpha, beta=beta, addend=addend, bias=bias,
-        transpose=transpose, precision=precision,
+        transpose=transpose, precision=precision, chunk=chunk,
     )  # fmt: skip
     secret = draw(given.dims[2], vectors, seed=seed, block=block)
     if given.integer:
