@@ -187,7 +187,9 @@ def show(console: Console, found: dict[str, Any]) -> None:
             table.add_row(str(r["n"]), f"{p * 1e3:.1f}", *shares, f"{r['check'] / r['read once']:.2f}")
         console.print(table)
     if "floors" in found:
-        table = Table("formats", "shape", "floor / rms", "found there", "published floor / rms", "ratio", title="floors")
+        table = Table(
+            "formats", "shape", "floor / rms", "found there", "published floor / rms", "ratio", title="floors"
+        )
         for r in found["floors"]:
             theirs = r.get("published")
             ratio = f"{theirs / r['absolute']:.0f}" if theirs else ""

@@ -26,6 +26,7 @@ TIERS = {
     "oracles": 5,
     "report": 5,
     "answers": 6,
+    "guarding": 6,
     "cli": 7,
     "pytest_plugin": 7,
     "__main__": 7,

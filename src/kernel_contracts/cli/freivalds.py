@@ -134,7 +134,9 @@ def _show(found: Any, rows: tuple[tuple[int, ...], ...], repaired: Path | None) 
     if found.precision == "integers":
         screen.print(f"  exact; a wrong row is missed with probability {found.missed:.2g} at most")
     else:
-        screen.print(f"  residual   {found.z:.3g} standard deviations, {found.threshold:.3g} allowed before rows are examined")
+        screen.print(
+            f"  residual   {found.z:.3g} standard deviations, {found.threshold:.3g} allowed before rows are examined"
+        )
         screen.print(
             f"  floor      an error of {found.floor_absolute:.3g} in one element is found 99 times in 100; "
             f"that is {found.floor:.2g} of the output's rms"

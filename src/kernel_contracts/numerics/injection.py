@@ -171,9 +171,7 @@ FAULTS: dict[str, Plant] = {
 NEEDS_OPERANDS = frozenset({"slice_dropped", "rounding_changed", "accumulator_narrowed", "scale_wrong"})
 
 
-def inject(
-    fault: str, c: Any, *, a: Any = None, b: Any = None, number: int | None = None, seed: int = 0
-) -> Injected:
+def inject(fault: str, c: Any, *, a: Any = None, b: Any = None, number: int | None = None, seed: int = 0) -> Injected:
     """Plant a fault in the product c (m, n). `number` is the bit, the length of the slice or tile, or the bits kept.
 
     Raises UsageError for an unknown fault, a number out of range, or operands that are missing.

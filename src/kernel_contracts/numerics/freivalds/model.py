@@ -4,9 +4,9 @@ Notation: T = op(A) op(B) exactly, C the candidate, e = C - T, r one secret vect
 columns that r sees, u unit roundoffs (`a` of the accumulator, `o` of the output, `c` of the checking arithmetic).
 
 *Accumulation.* A sum of terms t_1..t_K with partial sums S_k and rounding errors |d_k| <= u errs by sum d_k S_k to
-first order; mean-independent d_k, spread evenly within +-u, give it the variance (u^2/3) sum S_k^2 (the model of Higham and Mary
-2019, 2020; without "evenly" the proxy is u^2 sum S_k^2, which is what `examine` uses). Over
-a random order of the terms E S_k^2 = (k/K)^2 T^2 + (k/K)(1 - k/K) Q to first order, with Q = sum t_k^2, so that
+first order; mean-independent d_k, spread evenly within +-u, give it the variance (u^2/3) sum S_k^2 (the model of
+Higham and Mary 2019 and 2020; without "evenly" the proxy is u^2 sum S_k^2, which is what `examine` uses). Over a random
+order of the terms E S_k^2 = (k/K)^2 T^2 + (k/K)(1 - k/K) Q to first order, with Q = sum t_k^2, so that
 
     E sum_k S_k^2 = (K/3) T^2 + (K/6) Q,
 

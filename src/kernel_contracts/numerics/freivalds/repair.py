@@ -1,4 +1,4 @@
-"""Wrong rows replaced by those of a recomputation, and the result verified again. Never silent: what was done is said."""
+"""Wrong rows replaced by those of a recomputation, and the result verified again; what was done is always said."""
 
 from __future__ import annotations
 
