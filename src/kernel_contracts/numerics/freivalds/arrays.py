@@ -94,7 +94,10 @@ class NumPyArrays:
         return self.matvec(a * a, y)
 
     def row_squares(self, a: Any) -> Any:
-        return np.vecdot(a, a)
+        if a.strides[-1] == a.itemsize:
+            return np.vecdot(a, a)
+        # Neighbours in a row are not neighbours in memory: the squares keep that layout, and BLAS reads it in order.
+        return self.matvec(a * a, np.ones((*a.shape[:-2], a.shape[-1]), self._dtype))
 
     def column_sums(self, a: Any) -> Any:
         return np.ones(a.shape[-2], self._dtype) @ a
