@@ -237,3 +237,23 @@ def test_a_result_written_over_its_addend_is_left_alone() -> None:
         total.addmm_(a, b)
     assert g.account.products == 0
     assert sum(g.account.uncovered.values()) == 2
+
+
+def test_tensors_of_other_kinds_are_counted_and_left_alone() -> None:
+    a, b = torch.randn(8, 16), torch.randn(16, 8)
+    with guard() as g:
+        torch.mm(a.to_sparse(), b)
+        torch.mm(a.to("meta"), b.to("meta"))
+    assert g.account.products == 0
+    assert sum(g.account.uncovered.values()) == 2
+
+
+def test_views_maps_and_compiled_programs() -> None:
+    a, b = torch.randn(5, 8, 16), torch.randn(16, 8)
+    with guard() as g:
+        torch.vmap(lambda x: x @ b)(a)
+        torch.func.jacrev(lambda x: (x @ b).sum())(a[0])
+        torch.complex(a[0], a[1]).conj().imag @ b
+        torch.compile(lambda x: torch.relu(x) @ b, backend="aot_eager")(a[0])
+    assert g.account.products >= 4
+    assert g.account.violations == 0

@@ -54,11 +54,13 @@ _FLOATS = ("float32", "float64", "float16", "bfloat16")
 
 
 def hidden(args: Sequence[Any], kwargs: Mapping[str, Any], out: Any) -> bool:
-    """Whether the operands are out of sight: tensors without memory, or an addend that the result may overwrite."""
+    """Whether the operands are out of sight: tensors without plain memory, an addend that the result may overwrite."""
     import torch
 
-    plain = all(type(x) in (torch.Tensor, torch.nn.Parameter) for x in (*args, out) if isinstance(x, torch.Tensor))
-    return not plain or "out" in kwargs
+    def plain(x: Any) -> bool:
+        return type(x) in (torch.Tensor, torch.nn.Parameter) and x.layout == torch.strided and not x.is_meta
+
+    return "out" in kwargs or not all(plain(x) for x in (*args, out) if isinstance(x, torch.Tensor))
 
 
 def understand_call(name: str, args: Sequence[Any], kwargs: Mapping[str, Any], out: Any) -> Call | None:

@@ -192,7 +192,7 @@ def host(x: Any) -> Any:
         return np.asarray(x)
     import torch
 
-    tensor = x.detach().cpu()
+    tensor = x.detach().cpu().resolve_neg()
     name = str(tensor.dtype).removeprefix("torch.")
     if name == "bfloat16" or name.startswith("float8"):
         import ml_dtypes
@@ -205,7 +205,7 @@ def host(x: Any) -> Any:
 def native(*operands: Any) -> tuple[Any, ...]:
     """Operands as NumPy arrays where that costs nothing, as for fp32 tensors in plain memory; else as they are."""
     if all(is_torch(x) and x.device.type == "cpu" and dtype_name(x) in ("float32", "float64") for x in operands):
-        return tuple(x.detach().numpy() for x in operands)
+        return tuple(x.detach().resolve_neg().numpy() for x in operands)
     return operands
 
 
