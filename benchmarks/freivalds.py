@@ -13,8 +13,10 @@ import argparse
 import json
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from itertools import product
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import freivalds_products as products
@@ -28,6 +30,9 @@ from kernel_contracts import check_product
 RESULTS = Path(__file__).parent / "results"
 SIZES = (256, 512, 1024, 2048, 4096)
 BASELINE = {"fp32": (1e-4, 1e-4), "fp64": (1e-10, 1e-10), "fp16": (1e-2, 5e-2), "bf16": (1e-2, 5e-2)}
+
+VARIANTS: tuple[dict[str, Any], ...] = ({}, {"precision": "fp64"}, {"precision": "fp64", "chunk": 512})
+"""Ways to check an fp32 product: as it comes, in fp64, and knowing that BLAS sums no more terms than that in one go."""
 
 
 def published(a: Any, b: Any, c: Any, rng: np.random.Generator, tolerance: tuple[float, float], k: int = 10) -> bool:
@@ -83,12 +88,18 @@ def floors(trials: int) -> list[dict[str, Any]]:
     for dtype, (stored, out, fmt) in products.DTYPES.items():
         if dtype.startswith("e") or " in " in dtype:
             continue
-        for m, k, n in shapes if dtype == "fp32" else shapes[:1]:
+        variants = VARIANTS if dtype == "fp32" else VARIANTS[:1]
+        for (m, k, n), how in product(shapes if dtype == "fp32" else shapes[:1], variants):
             a, b = (x.astype(stored) for x in (rng.standard_normal((m, k)), rng.standard_normal((k, n))))
             c = products.blas(a, b, fmt).astype(out)
-            stated = check_product(a, b, c, seed=1)
-            found = sum(_found(rng, a, b, c, stated.floor_absolute) for _ in range(trials))
-            row = {"dtype": dtype, "shape": [m, k, n], "floor": stated.floor, "absolute": stated.floor_absolute}
+            stated = check_product(a, b, c, seed=1, **how)
+            found = sum(_found(rng, a, b, c, stated.floor_absolute, how) for _ in range(trials))
+            row = {
+                "dtype": ", ".join([dtype, *(f"{x} {y}" for x, y in how.items())]),
+                "shape": [m, k, n],
+                "floor": stated.floor,
+                "absolute": stated.floor_absolute,
+            }
             row |= {"rms": stated.output_rms, "found": found / trials, "trials": trials}
             if dtype in BASELINE:
                 row["published"] = _published_floor(rng, a, b, c, BASELINE[dtype])
@@ -96,12 +107,14 @@ def floors(trials: int) -> list[dict[str, Any]]:
     return rows
 
 
-def _found(rng: np.random.Generator, a: Any, b: Any, c: Any, size: float) -> bool:
+def _found(
+    rng: np.random.Generator, a: Any, b: Any, c: Any, size: float, how: Mapping[str, Any] = MappingProxyType({})
+) -> bool:
     """Whether an error of one element is found, and placed."""
     i, j = int(rng.integers(c.shape[0])), int(rng.integers(c.shape[1]))
     kept = c[i, j].copy()
     c[i, j] = np.asarray(float(kept) + (size if rng.random() < 0.5 else -size)).astype(c.dtype)
-    result = check_product(a, b, c)
+    result = check_product(a, b, c, **how)
     c[i, j] = kept
     return [(f.row, f.column) for f in result.faults] == [(i, j)]
 
