@@ -9,10 +9,10 @@ CODE   := src tests scripts benchmarks examples
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format pytest soundness real bench docs clean
+.PHONY: help demo test lint format pytest soundness real bench bench-freivalds docs clean
 
 help: ## List what make can do.
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
 
 demo: $(VENV)/demo.stamp ## Check three kernels; the third one is wrong on purpose.
 	@KC=$(BIN)/kc bash scripts/demo.sh
@@ -42,6 +42,10 @@ bench: $(VENV)/test.stamp ## Measure what a bound costs, and the table beside as
 	$(BIN)/python benchmarks/bound_cost.py
 	$(BIN)/python benchmarks/check_cost.py
 	$(BIN)/python benchmarks/assert_close_table.py
+
+bench-freivalds: $(VENV)/test.stamp ## Measure verified products and the guard: cost, floors, false alarms.
+	$(BIN)/python benchmarks/freivalds.py
+	$(BIN)/python benchmarks/guard.py
 
 docs: $(VENV)/test.stamp ## Write the generated reference pages again.
 	$(BIN)/python scripts/generate_docs.py

@@ -11,6 +11,8 @@ from typing import Any
 
 _HOME = {
     "check": "api",
+    "check_product": "numerics.freivalds.product",
+    "guard": "guarding.watch",
     "assert_conforms": "assertions",
     "tolerance": "tolerances",
     "ConformanceError": "assertions",

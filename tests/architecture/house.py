@@ -26,7 +26,11 @@ TIERS = {
     "oracles": 5,
     "report": 5,
     "answers": 6,
+<<<<<<< HEAD
     "casebook": 6,
+=======
+    "guarding": 6,
+>>>>>>> freivalds
     "cli": 7,
     "pytest_plugin": 7,
     "__main__": 7,

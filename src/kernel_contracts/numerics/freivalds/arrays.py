@@ -1,0 +1,214 @@
+"""The few array operations of the screen, for NumPy and for PyTorch tensors on any device.
+
+Each adapter computes in one working precision, `fp32` or `fp64`, and reads an operand in panels of rows that stay in
+the cache: every statistic of a panel is taken while it is there, so memory is read once. Nothing here synchronizes a
+device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+
+PANEL_BYTES = 1 << 21
+"""Size of a panel: it stays in the last-level cache of a current core, and calls stay few."""
+
+FLAT = 1.25
+"""Ratio of largest to mean up to which the largest stands for all: at most 12% on a threshold."""
+
+
+class Arrays(Protocol):
+    """What the screen needs of an array library."""
+
+    precision: str
+
+    def wide(self, x: Any) -> Any:
+        """x in the working precision; x itself where it is already."""
+
+    def vector(self, x: Any) -> Any:
+        """A NumPy vector as an array of the library, in the working precision."""
+
+    def empty(self, *shape: int) -> Any: ...
+
+    def matvec(self, a: Any, y: Any) -> Any:
+        """(..., m, k) times (..., k)."""
+
+    def square_matvec(self, a: Any, y: Any) -> Any:
+        """The same for the squares of a."""
+
+    def row_squares(self, a: Any) -> Any:
+        """Sums of squares along the last axis."""
+
+    def column_sums(self, a: Any) -> Any:
+        """Sums along the axis before the last."""
+
+    def flat(self, x: Any) -> float | None:
+        """The largest entry of a vector where it is at most `FLAT` times the mean, and known without waiting."""
+
+    def transpose(self, a: Any) -> Any:
+        """The last two axes exchanged, without a copy."""
+
+    def maximum(self, x: Any, y: Any) -> Any: ...
+
+    def sqrt(self, x: Any) -> Any: ...
+
+    def join(self, parts: list[Any]) -> Any:
+        """Columns side by side, as a new last axis."""
+
+    def to_numpy(self, x: Any) -> Any:
+        """Values as a float64 array; waits for a device."""
+
+
+def panels(rows: int, columns: int, batched: bool, itemsize: int = 4) -> Iterator[slice]:
+    """Ranges of rows whose panel fits the cache. A batch is taken whole: its matrices are small."""
+    if batched or rows == 0:
+        yield slice(0, rows)
+        return
+    height = max(16, PANEL_BYTES // max(1, columns * itemsize))
+    for start in range(0, rows, height):
+        yield slice(start, min(start + height, rows))
+
+
+class NumPyArrays:
+    """NumPy, on the processor."""
+
+    def __init__(self, precision: str) -> None:
+        self.precision = precision
+        self._dtype = np.float32 if precision == "fp32" else np.float64
+
+    def wide(self, x: Any) -> Any:
+        return x if x.dtype == self._dtype else x.astype(self._dtype)
+
+    def vector(self, x: Any) -> Any:
+        return np.ascontiguousarray(x, dtype=self._dtype)
+
+    def empty(self, *shape: int) -> Any:
+        return np.empty(shape, self._dtype)
+
+    def matvec(self, a: Any, y: Any) -> Any:
+        return a @ y if a.ndim == 2 else np.matmul(a, y[..., None])[..., 0]
+
+    def square_matvec(self, a: Any, y: Any) -> Any:
+        return self.matvec(a * a, y)
+
+    def row_squares(self, a: Any) -> Any:
+        if a.strides[-1] == a.itemsize:
+            return np.vecdot(a, a)
+        # Neighbours in a row are not neighbours in memory: the squares keep that layout, and BLAS reads it in order.
+        return self.matvec(a * a, np.ones((*a.shape[:-2], a.shape[-1]), self._dtype))
+
+    def column_sums(self, a: Any) -> Any:
+        return np.ones(a.shape[-2], self._dtype) @ a
+
+    def flat(self, x: Any) -> float | None:
+        if x.ndim > 1 or not x.size:
+            return None
+        largest = float(x.max())
+        return largest if largest <= FLAT * float(x.mean()) else None
+
+    def transpose(self, a: Any) -> Any:
+        return np.swapaxes(a, -1, -2)
+
+    def maximum(self, x: Any, y: Any) -> Any:
+        return np.maximum(x, y)
+
+    def sqrt(self, x: Any) -> Any:
+        return np.sqrt(x)
+
+    def join(self, parts: list[Any]) -> Any:
+        return np.stack(parts, axis=-1)
+
+    def to_numpy(self, x: Any) -> Any:
+        return np.asarray(x, dtype=np.float64)
+
+
+class TorchArrays:
+    """PyTorch, on the device of its operands. Works outside autograd."""
+
+    def __init__(self, precision: str, device: Any) -> None:
+        import torch
+
+        self.precision = precision
+        self._torch = torch
+        self._device = device
+        self._dtype = torch.float32 if precision == "fp32" else torch.float64
+
+    def wide(self, x: Any) -> Any:
+        return x.detach().to(self._dtype)
+
+    def vector(self, x: Any) -> Any:
+        return self._torch.from_numpy(np.ascontiguousarray(x)).to(device=self._device, dtype=self._dtype)
+
+    def empty(self, *shape: int) -> Any:
+        return self._torch.empty(shape, dtype=self._dtype, device=self._device)
+
+    def matvec(self, a: Any, y: Any) -> Any:
+        return self._torch.mv(a, y) if a.dim() == 2 and y.dim() == 1 else (a @ y.unsqueeze(-1)).squeeze(-1)
+
+    def square_matvec(self, a: Any, y: Any) -> Any:
+        return self.matvec(a * a, y)
+
+    def row_squares(self, a: Any) -> Any:
+        return self._torch.linalg.vector_norm(a, dim=-1).square_()
+
+    def column_sums(self, a: Any) -> Any:
+        ones = self._torch.ones(a.shape[-2], dtype=self._dtype, device=self._device)
+        return self.matvec(self.transpose(a), ones.expand(*a.shape[:-2], -1) if a.dim() > 2 else ones)
+
+    def flat(self, x: Any) -> float | None:
+        return None  # to know would be to wait for the device
+
+    def transpose(self, a: Any) -> Any:
+        return a.transpose(-1, -2)
+
+    def maximum(self, x: Any, y: Any) -> Any:
+        return self._torch.maximum(x, y if isinstance(y, self._torch.Tensor) else self._torch.full_like(x, y))
+
+    def sqrt(self, x: Any) -> Any:
+        return self._torch.sqrt(x)
+
+    def join(self, parts: list[Any]) -> Any:
+        return self._torch.stack(parts, dim=-1)
+
+    def to_numpy(self, x: Any) -> Any:
+        return x.double().cpu().numpy()
+
+
+def is_torch(x: Any) -> bool:
+    """Whether x is a tensor of PyTorch, found out without importing it."""
+    return any(t.__module__.partition(".")[0] == "torch" and t.__name__ == "Tensor" for t in type(x).__mro__)
+
+
+def adapter(x: Any, precision: str) -> Arrays:
+    """The adapter for an operand that `native` has seen."""
+    return TorchArrays(precision, x.device) if is_torch(x) else NumPyArrays(precision)
+
+
+def host(x: Any) -> Any:
+    """The operand as a NumPy array of its own number format; no copy where it is in plain memory already."""
+    if not is_torch(x):
+        return np.asarray(x)
+    import torch
+
+    tensor = x.detach().cpu().resolve_neg()
+    name = str(tensor.dtype).removeprefix("torch.")
+    if name == "bfloat16" or name.startswith("float8"):
+        import ml_dtypes
+
+        bits = torch.int16 if name == "bfloat16" else torch.uint8
+        return tensor.view(bits).numpy().view(getattr(ml_dtypes, name))
+    return tensor.numpy()
+
+
+def native(*operands: Any) -> tuple[Any, ...]:
+    """Operands as NumPy arrays where that costs nothing, as for fp32 tensors in plain memory; else as they are."""
+    if all(is_torch(x) and x.device.type == "cpu" and dtype_name(x) in ("float32", "float64") for x in operands):
+        return tuple(x.detach().resolve_neg().numpy() for x in operands)
+    return operands
+
+
+def dtype_name(x: Any) -> str:
+    """The name of an operand's number type, as NumPy and ml_dtypes spell it."""
+    return str(x.dtype).removeprefix("torch.")

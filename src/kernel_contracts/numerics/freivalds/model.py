@@ -1,0 +1,140 @@
+"""The size of the rounding errors of an honest product, row by row, from A, B and the formats alone.
+
+Notation: T = op(A) op(B) exactly, C the candidate, e = C - T, r one secret vector, K the length of the sums, n the
+columns that r sees, u unit roundoffs (`a` of the accumulator, `o` of the output, `c` of the checking arithmetic).
+
+*Accumulation.* A sum of terms t_1..t_K with partial sums S_k and rounding errors |d_k| <= u errs by sum d_k S_k to
+first order; mean-independent d_k, spread evenly within +-u, give it the variance (u^2/3) sum S_k^2 (the model of
+Higham and Mary 2019 and 2020; without "evenly" the proxy is u^2 sum S_k^2, which is what `examine` uses). Over a random
+order of the terms E S_k^2 = (k/K)^2 T^2 + (k/K)(1 - k/K) Q to first order, with Q = sum t_k^2, so that
+
+    E sum_k S_k^2 = (K/3) T^2 + (K/6) Q,
+
+and products that are rounded before they are added contribute Q more. Summed over the n columns of a row:
+
+    V_acc = (u_a^2 / 3) [ (K/3) N + (K/6 + 1) Q ],   Q_i = sum_k A_ik^2 s_k^2,  s_k = ||B_k||,   N_i = ||T_i||^2.
+
+Q is a thin product. N follows without forming T: with row means of A and column means of B split off, T_ij has mean
+square (K mean(A_i) mean(B_j))^2 + sum_k A_ik^2 B_kj^2, hence N_i = M_i + Q_i, M_i = (sum_k A_ik)^2 sum_j mean(B_j)^2.
+Data that are correlated beyond their means show in z_i = A_i (B r), since E z_i^2 = N_i: what z_i^2 has beyond 4 (M_i +
+Q_i) is added. For independent entries this becomes (K^3/3) mean(A_i)^2 sum_j mean(B_j)^2 + ||A_i||^2 ||B||_F^2 / 2.
+
+*Chunks.* Where sums are known to be taken in chunks of at most h terms, as BLAS takes them, a chunk has mean square
+(h/K)^2 T^2 plus its share of Q, and the formula applied to the terms of each chunk and then to the K/h chunks gives
+
+    E sum S^2 <= [h^2/(3K) + K/(3h) + 1/6] T^2 + [h/2 + K/(6h)] Q.
+
+*Output.* Rounding to nearest errs by at most u_o |T|; uniformly spread within that it has variance u_o^2 T^2 / 3.
+
+*Check.* B r errs by (u_c^2/3) (n/2 + 1) s_k^2 in variance, A y by (u_c^2/3) [(K/3) N + (K/6 + 1) Q], C r by
+(u_c^2/3) (n/2 + 1) N, each by the formula above.
+
+The residual of a row is sub-Gaussian in the secret signs with proxy ||e_i||^2, and ||e_i||^2 is what V bounds. Where
+data fit none of this, rows look suspicious; `examine` then decides without a model of the data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kernel_contracts.formats import Format, wider
+from kernel_contracts.numerics.freivalds.arrays import Arrays
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """What the candidate is allowed to do, and what the check itself does."""
+
+    accumulator: Format
+    output: Format
+    check: Format
+    chunk: int = 0
+    """Longest run of terms that is summed in one go; 0 where any order is allowed."""
+    operands: Format | None = None
+    """Where operands may be cut first, as matrix units do with tf32; None where they are used as they are."""
+
+    @property
+    def rounds_output(self) -> bool:
+        """Whether the result is rounded once more on the way out."""
+        return self.output.precision < self.accumulator.precision
+
+    @property
+    def final(self) -> Format:
+        """The narrower of accumulator and output: what a stored element has gone through."""
+        return self.output if wider(self.accumulator, self.output) is self.accumulator else self.accumulator
+
+
+@dataclass(frozen=True, slots=True)
+class RowFacts:
+    """Statistics of the rows of one product on one block of columns, as arrays of the check's library."""
+
+    squares: Any
+    """Q."""
+    means: Any
+    """M."""
+    sketch: Any
+    """Largest z_i^2 over the vectors of this block, as a mean over them."""
+    added: Any
+    """Squared norm of what is added to the row after the product (bias, beta C0); 0.0 where nothing is."""
+
+
+def norms(ops: Arrays, facts: RowFacts) -> Any:
+    """N, the mean square of T's rows times n."""
+    base = facts.means + facts.squares
+    return base + ops.maximum(facts.sketch - 4 * base, 0.0)
+
+
+def variance(
+    ops: Arrays,
+    facts: RowFacts,
+    arithmetic: Arithmetic,
+    k: int,
+    n: int,
+    alpha: float = 1.0,
+    unit: tuple[float, float] = (1.0, 1.0),
+    *,
+    rounded: bool = True,
+) -> Any:
+    """V of every row, the check's own rounding included; without that of the output where `rounded` is false.
+
+    `unit` is what A and B were scaled by, powers of two: thresholds of underflow scale along.
+    """
+    v_a, v_o, v_c = (fmt.u**2 / 3 for fmt in (arithmetic.accumulator, arithmetic.output, arithmetic.check))
+    q, norm = facts.squares, norms(ops, facts)
+    inner = k / 3 * norm + (k / 6 + 1) * q
+    accumulated = v_a * (_chunked(norm, q, k, arithmetic.chunk) if 0 < arithmetic.chunk < k else inner)
+    whole = alpha**2 * norm + facts.added
+    if alpha != 1.0 or _present(facts.added):
+        accumulated = alpha**2 * accumulated + 3 * v_a * whole  # scaling and two additions, rounded each
+    out = v_o * whole if arithmetic.rounds_output and rounded else 0.0
+    check = v_c * (alpha**2 * ((n / 2 + 1) * q + inner) + (n / 2 + 1) * whole)
+    coerced = operand_term(arithmetic, q) * alpha**2
+    return accumulated + out + check + coerced + _subnormal(arithmetic, k, n, alpha, unit)
+
+
+def operand_term(arithmetic: Arithmetic, q: Any) -> Any:
+    """Both operands of every product may be off by one spacing, 2 u, whether rounded or cut."""
+    return 2 * (2 * arithmetic.operands.u) ** 2 * q if arithmetic.operands is not None else 0.0
+
+
+def _chunked(norm: Any, q: Any, k: int, chunk: int) -> Any:
+    """The expected sum of squared partial sums, and of squared products, summed in chunks."""
+    whole = chunk**2 / (3 * k) + k / (3 * chunk) + 1 / 6
+    return whole * norm + (chunk / 2 + k / (6 * chunk) + 1) * q
+
+
+def _subnormal(arithmetic: Arithmetic, k: int, n: int, alpha: float, unit: tuple[float, float]) -> float:
+    """Below the normal range an operation errs by half the least subnormal instead: 2 K of them, and the output."""
+
+    def half(fmt: Format) -> float:
+        return fmt.least_subnormal * unit[0] * unit[1] / 2
+
+    each = 2 * k * half(arithmetic.accumulator) ** 2 * max(alpha**2, 1.0)
+    out = half(arithmetic.output) ** 2 if arithmetic.rounds_output else 0.0
+    check = 2 * (k + n) * (arithmetic.check.least_subnormal / 2) ** 2
+    return n * (each + out) + check
+
+
+def _present(added: Any) -> bool:
+    return not (isinstance(added, float) and added == 0.0)

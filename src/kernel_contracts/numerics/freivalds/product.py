@@ -1,0 +1,193 @@
+"""`check_product`: is C the product of A and B, as far as honest arithmetic can tell?"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernel_contracts.errors import ArithmeticScopeError, UsageError
+from kernel_contracts.numerics.freivalds import integers, look, quantum
+from kernel_contracts.numerics.freivalds.arrays import adapter, host
+from kernel_contracts.numerics.freivalds.operands import Operands, matrices, understand
+from kernel_contracts.numerics.freivalds.quantiles import NINETY_NINE, deviation
+from kernel_contracts.numerics.freivalds.screen import prepare, screen
+from kernel_contracts.numerics.freivalds.vectors import Vectors, draw
+from kernel_contracts.numerics.freivalds.verdict import Fault, ProductCheck
+
+Array = NDArray[np.float64]
+
+
+def check_product(
+    a: Any,
+    b: Any,
+    c: Any,
+    *,
+    accumulate: str = "",
+    operands: str = "",
+    vectors: int = 2,
+    block: int = 0,
+    seed: int | None = None,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+    addend: Any = None,
+    bias: Any = None,
+    transpose: str = "",
+    false_alarm: float = 1e-9,
+    rigorous: bool = False,
+    precision: str = "auto",
+    chunk: int = 0,
+) -> ProductCheck:
+    """Verify c = alpha op(a) op(b) + beta addend + bias at the cost of reading the matrices.
+
+    Arrays of NumPy (ml_dtypes included), whatever turns into one, or tensors of PyTorch; matrices or batches.
+    `accumulate` is the format in which products are summed (default fp32, or fp64 for fp64), `operands` one to which
+    they may be cut first (`tf32`). `vectors` secret vectors, of signs and Gaussian in turn, each on blocks of `block`
+    columns where that is not 0. `transpose` names the operands that are stored transposed. `false_alarm` bounds the
+    probability of accusing an honest product under the rounding model; with `rigorous` the bound of an accusation is
+    the worst case and none is possible. Integers are compared exactly. `precision` is that of the check, fp32 or fp64;
+    `chunk` promises that no more terms than that are summed in one go, which lowers what is found.
+
+    Requirement: a and b are what the product was made from. Raises UsageError and ArithmeticScopeError.
+    """
+    began = time.perf_counter()
+    if not 0 < false_alarm < 1:
+        raise UsageError(f"false_alarm={false_alarm}: a probability between 0 and 1 is needed")
+    if vectors < 1 or block < 0:
+        raise UsageError(f"vectors={vectors}, block={block}: one vector or more, and a block of 0 or more columns")
+    if chunk < 0:
+        raise UsageError(f"chunk={chunk}: a chunk has one term or more; 0 allows any order")
+    given = understand(
+        a, b, c, accumulate=accumulate, operands=operands, alpha=alpha, beta=beta, addend=addend, bias=bias,
+        transpose=transpose, precision=precision, chunk=chunk,
+    )  # fmt: skip
+    secret = draw(given.dims[2], vectors, seed=seed, block=block)
+    if given.integer:
+        return _integers(given, secret, began)
+    return _reals(given, secret, false_alarm, rigorous, began)
+
+
+def _reals(given: Operands, secret: Vectors, false_alarm: float, rigorous: bool, began: float) -> ProductCheck:
+    m, _, _ = given.dims
+    tests = int(np.prod(given.batch, dtype=np.int64)) * m * secret.columns
+    threshold = deviation(false_alarm, tests)
+    ops = adapter(given.c, given.arithmetic.check.name)
+    with np.errstate(all="ignore"):
+        right = prepare(ops, given.b, secret)
+        seen = screen(
+            ops, given.a, right, given.c, given.arithmetic, given.alpha, given.addends, confidence=false_alarm
+        )
+        residual, variance = ops.to_numpy(seen.residual), ops.to_numpy(seen.variance)
+        ratio = np.where(residual == 0, 0.0, np.abs(residual) / np.sqrt(variance))
+        loud = ~((ratio <= threshold) & (variance < np.inf))
+    suspects = {tuple(int(i) for i in place) for place in np.argwhere(loud.any(axis=(-1, -2)))}
+    statistic, also = _quantum(given, secret, residual, ops.to_numpy(seen.inner), false_alarm)
+    suspects |= set(also)
+    faults: list[Fault] = []
+    examined = cleared = unexamined = 0
+    z = float(np.max(ratio, initial=0.0)) if np.isfinite(ratio).all() else float("inf")
+    if suspects:
+        z = max((float(np.max(ratio[p], initial=0.0)) for p in np.ndindex(given.batch) if p not in suspects), default=0)
+    for place in sorted(suspects):
+        left, middle, right_, addends = matrices(given, place)
+        task = look.Task(
+            left, middle, right_, given.alpha, addends, given.arithmetic, secret, threshold, false_alarm,
+            rigorous, place,
+        )  # fmt: skip
+        found = look.look(task, also.get(place, ()))
+        faults += found.faults
+        examined += found.examined
+        cleared += found.cleared
+        unexamined += found.unexamined
+        z = max(z, found.z)
+    floor, rms = _floor(given, secret, ops.to_numpy(seen.norms), variance, threshold)
+    return ProductCheck(
+        not faults, tuple(faults), z, threshold, floor, rms, 0.0 if rigorous else false_alarm, 0.01,
+        len(secret.kinds), max(secret.width, 1) if len(secret.blocks) > 1 else 0, secret.seed,
+        given.arithmetic.check.name, examined, cleared, unexamined, statistic, time.perf_counter() - began,
+        given.dims, _formats(given),
+    )  # fmt: skip
+
+
+def _quantum(
+    given: Operands, secret: Vectors, residual: Array, inner: Array, false_alarm: float
+) -> tuple[quantum.Quantum | None, dict[tuple[int, ...], tuple[int, ...]]]:
+    """The second statistic of each product, the loudest kept, and the rows that an alarm wants examined."""
+    ar = given.arithmetic
+    if not ar.rounds_output or len(secret.blocks) > 1 or given.dims[2] < quantum.FEWEST:
+        return None, {}
+    if given.addends or given.alpha != 1.0:
+        return None, {}  # the extra roundings of a scaled sum are not evenly spread
+    kept: quantum.Quantum | None = None
+    also: dict[tuple[int, ...], tuple[int, ...]] = {}
+    places = list(np.ndindex(given.batch))
+    for place in places[: quantum.ROWS]:
+        rows = quantum.choose(given.dims[0], secret.seed)
+        c = np.asarray(host(given.c[place])[rows], np.float64)
+        found = quantum.quantum(
+            c, residual[place][rows], secret.values, inner[place][rows], ar.output, rows, false_alarm / len(places)
+        )
+        if found is None:
+            continue
+        if kept is None or found.mean_square / found.limit > kept.mean_square / kept.limit:
+            kept = found
+        if found.alarm:
+            also[place] = found.rows[: look.FIRST]
+    return kept, also
+
+
+def _floor(given: Operands, secret: Vectors, norms: Array, variance: Array, threshold: float) -> tuple[float, float]:
+    """Detection floor over the output's rms, and that rms.
+
+    An error d in one element moves the residual of a vector of signs by d, so it is found when d less the honest
+    residual passes the threshold: with probability 0.99 from (threshold + 2.33) sqrt(V) on. Rows differ; the V that 99%
+    of them do not exceed is taken.
+    """
+    if variance.size == 0:
+        return float("inf"), 0.0
+    width = max(secret.width, 1)
+    signs = [i for i, kind in enumerate(secret.column_kinds()) if kind == "signs"]
+    finite, seen = norms[np.isfinite(norms)], variance[..., signs]
+    seen = seen[np.isfinite(seen)]
+    if not finite.size or not seen.size:
+        return float("inf"), 0.0
+    rms = abs(given.alpha) * float(np.sqrt(np.mean(finite) / width))
+    at = min(seen.size - 1, int(0.99 * seen.size))
+    absolute = (threshold + NINETY_NINE) * float(np.sqrt(np.partition(seen, at)[at]))
+    return (absolute / rms if rms > 0 else float("inf")), rms
+
+
+def _integers(given: Operands, secret: Vectors, began: float) -> ProductCheck:
+    if given.alpha != 1.0 or given.addends or given.arithmetic.operands is not None:
+        raise ArithmeticScopeError(
+            "integer products are checked as A B alone: leave out alpha, beta, bias and operands"
+        )
+    faults: list[Fault] = []
+    missed = 0.0
+    for place in np.ndindex(given.batch):
+        a, b, c, _ = matrices(given, place)
+        found = integers.residual(a, b, c, len(secret.kinds), secret.seed)
+        missed = max(missed, found.missed)
+        for row in found.rows[: look.FIRST]:
+            faults.append(_integer_fault(a, b, c, int(row), place, len(found.rows)))
+    return ProductCheck(
+        not faults, tuple(faults), float("inf") if faults else 0.0, 0.0, 0.0, 0.0, 0.0, missed,
+        len(secret.kinds), 0, secret.seed, "integers", len(faults), 0, 0, None, time.perf_counter() - began,
+        given.dims, _formats(given),
+    )  # fmt: skip
+
+
+def _integer_fault(a: Any, b: Any, c: Any, row: int, place: tuple[int, ...], rows: int) -> Fault:
+    truth = integers.exact_row(a, b, row, 8 * c.dtype.itemsize, c.dtype.kind == "i")
+    wrong = [j for j, value in enumerate(truth) if value != int(c[row, j])]
+    j = wrong[0]
+    detail = f"row {row}, column {j}: {int(c[row, j])} for {truth[j]}; {len(wrong)} columns of {rows} rows are wrong"
+    return Fault("wrong_value", detail, place, row, j, len(wrong), float(c[row, j]), float(truth[j]), 0.0, rows)
+
+
+def _formats(given: Operands) -> dict[str, str]:
+    ar = given.arithmetic
+    found = {"accumulate": ar.accumulator.name, "output": ar.output.name}
+    return found | ({"operands": ar.operands.name} if ar.operands is not None else {})

@@ -1,0 +1,184 @@
+"""The screen: A(BR) - CR row by row, over the threshold that its own statistics give."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kernel_contracts.numerics.freivalds import model
+from kernel_contracts.numerics.freivalds.arrays import Arrays
+from kernel_contracts.numerics.freivalds.quantiles import mean_square
+from kernel_contracts.numerics.freivalds.thin import read
+from kernel_contracts.numerics.freivalds.vectors import Vectors
+
+CENTRED = 0.1
+"""Share of Q up to which the means' part of N is bounded rather than computed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """What a pass over one column block of B gave."""
+
+    images: list[Any]
+    """B r for each secret vector."""
+    row_squares: Any
+    """s_k^2: squared norms of the rows."""
+    mean_squares: Any
+    """Sum over the columns of the squares of their means, less what zero-mean entries would give: mean(s_k^2) / K."""
+    centred: bool
+    """Whether means add so little that their bound (Cauchy-Schwarz) may stand for them: spares the row sums of A."""
+    flat: float | None
+    """The largest s_k^2 where all are alike: then ||A_i||^2 times it stands for Q_i, which spares the squares of A."""
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """The right operand, reduced to what every later check needs: kept for a weight that does not change."""
+
+    blocks: list[Block]
+    vectors: Vectors
+    secrets: list[list[Any]]
+    """R itself in the library's arrays, block by block."""
+
+
+@dataclass(frozen=True, slots=True)
+class Screened:
+    """Residuals of all rows against all columns of R: arrays (..., rows, columns of R) of the check's library."""
+
+    residual: Any
+    variance: Any
+    """V of each: a sub-Gaussian proxy of an honest residual."""
+    inner: Any
+    """The share of accumulation and check in it, for weights of mean square 1."""
+    sketch: Any
+    """alpha A(BR) + added R: what C R should be."""
+    norms: Any
+    """Mean squared norm of the rows of T on each block (..., rows, blocks)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Addend:
+    """A matrix added to the product: `factor` times `value`, broadcast to the shape of C."""
+
+    factor: float
+    value: Any
+
+
+def prepare(ops: Arrays, b: Any, vectors: Vectors) -> Right:
+    """The pass over B."""
+    blocks, secrets = [], []
+    for start, stop in vectors.blocks:
+        rs = [ops.vector(vectors.values[start:stop, c]) for c in range(len(vectors.kinds))]
+        part = b if len(vectors.blocks) == 1 else b[..., start:stop]
+        found = read(ops, part, rs, [None], column_sums=True)
+        k = max(1, b.shape[-2])
+        means = found.column_sums / k
+        squares = found.squares[0]
+        flat = ops.flat(squares)
+        typical = squares.sum(-1) / k
+        beyond = ops.maximum((means * means).sum(-1) - typical / k, 0.0)
+        centred = flat is not None and float(k * beyond) <= CENTRED * float(typical)
+        blocks.append(Block(found.products, squares, beyond, centred, flat))
+        secrets.append(rs)
+    return Right(blocks, vectors, secrets)
+
+
+def screen(
+    ops: Arrays,
+    a: Any,
+    right: Right,
+    c: Any,
+    arithmetic: model.Arithmetic,
+    alpha: float = 1.0,
+    addends: Sequence[Addend] = (),
+    confidence: float = 1e-9,
+    unit: tuple[float, float] = (1.0, 1.0),
+) -> Screened:
+    """The pass over A and C. Nothing is decided here and no device is waited for."""
+    k, passes = a.shape[-1], len(right.vectors.kinds)
+    images = [y for block in right.blocks for y in block.images]
+    centred = all(block.centred for block in right.blocks)
+    ones = [] if centred else [_like(ops.vector([1.0] * k), images[0])]
+    plain = all(block.flat is not None for block in right.blocks)
+    weights = [None] if plain else [block.row_squares for block in right.blocks]
+    left = read(ops, a, [*images, *ones], weights)
+    residuals, variances, inners, sketches, norms = [], [], [], [], []
+    for index, (block, (start, stop)) in enumerate(zip(right.blocks, right.vectors.blocks, strict=True)):
+        width = stop - start
+        part = c if len(right.blocks) == 1 else c[..., start:stop]
+        got = read(ops, part, right.secrets[index]).products
+        raw = left.products[index * passes : (index + 1) * passes]
+        products, added = _added(ops, raw, right.secrets[index], part.shape, slice(start, stop), alpha, addends)
+        sketch = raw[0] * raw[0]
+        for z in raw[1:]:
+            sketch = sketch + z * z
+        squares = left.squares[0] * block.flat if plain else left.squares[index]
+        if centred:
+            means = CENTRED * squares  # (sum_k A_ik)^2 <= K ||A_i||^2
+        else:
+            means = left.products[-1] * left.products[-1] * _last(block.mean_squares)
+        facts = model.RowFacts(squares, means, sketch / passes, added)
+        v = model.variance(ops, facts, arithmetic, k, width, alpha, unit)
+        inner = model.variance(ops, facts, arithmetic, k, width, alpha, unit, rounded=False)
+        norms.append(model.norms(ops, facts))
+        for z, found, kind in zip(products, got, right.vectors.kinds, strict=True):
+            # Given Gaussian weights, ||r o e||^2 itself scatters about ||e||^2.
+            spread = mean_square(confidence, width) if kind == "gaussian" else 1.0
+            residuals.append(z - found)
+            sketches.append(z)
+            variances.append(v * spread)
+            inners.append(inner)
+    parts = (residuals, variances, inners, sketches, norms)
+    return Screened(*(ops.join(part) for part in parts))
+
+
+def _added(
+    ops: Arrays,
+    raw: list[Any],
+    secrets: list[Any],
+    shape: Sequence[int],
+    columns: slice,
+    alpha: float,
+    addends: Sequence[Addend],
+) -> tuple[list[Any], Any]:
+    """alpha A y + added r, and the squared norm of what is added to each row."""
+    products = raw if alpha == 1.0 else [alpha * z for z in raw]
+    norm: Any = 0.0
+    for addend in addends:
+        value = addend.value
+        if len(value.shape) == 1 and len(shape) == 2:  # a bias: one row for all
+            value = value[None, :]
+        if value.shape[-1] != 1:
+            value = value[..., columns]
+        value = value if value.shape[-1] == shape[-1] else _spread(value, shape)
+        found = read(ops, value, secrets, [None])
+        products = [z + addend.factor * x for z, x in zip(products, found.products, strict=True)]
+        norm = norm + addend.factor**2 * found.squares[0]
+    return products, norm
+
+
+def _spread(value: Any, shape: Sequence[int]) -> Any:
+    """value broadcast along the last axis without a copy."""
+    target = (*value.shape[:-1], shape[-1])
+    if hasattr(value, "expand"):
+        return value.expand(*target)
+    import numpy as np
+
+    return np.broadcast_to(value, target)
+
+
+def _last(x: Any) -> Any:
+    """A batch of scalars beside a batch of rows."""
+    return x[..., None] if len(getattr(x, "shape", ())) else x
+
+
+def _like(ones: Any, image: Any) -> Any:
+    """The vector of ones with the batch dimensions of the images."""
+    if len(image.shape) == 1:
+        return ones
+    if hasattr(image, "expand"):
+        return ones.expand(*image.shape)
+    import numpy as np
+
+    return np.broadcast_to(ones, image.shape)
