@@ -26,11 +26,8 @@ TIERS = {
     "oracles": 5,
     "report": 5,
     "answers": 6,
-<<<<<<< HEAD
     "casebook": 6,
-=======
     "guarding": 6,
->>>>>>> freivalds
     "cli": 7,
     "pytest_plugin": 7,
     "__main__": 7,
