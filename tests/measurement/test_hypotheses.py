@@ -35,7 +35,7 @@ def test_a_planted_fault_is_named(name: str, fault: str, arguments: tuple[object
     entry = mutants()[fault]
     _, program = next(iter(entry.apply(pair[1].program, arguments)))
     run = Session(*pair, Emulated(*pair, program), ladder(), tuple(mutants()))
-    found = kp.judge(pair, list(run.run(kp.planned(pair, seed=7))))
+    found = kp.judge(pair, [run.measure(case) for case in kp.planned(pair, seed=7)])
     assert found.verdict is Verdict.VIOLATES
     assert found.signature.name == entry.signature
 
@@ -44,7 +44,7 @@ def test_a_planted_fault_is_named(name: str, fault: str, arguments: tuple[object
 def test_without_a_fault_there_is_nothing_to_explain(name: str) -> None:
     pair = kp.contract(name)
     run = Session(*pair, Emulated(*pair), ladder(), tuple(mutants()))
-    seen = list(run.run(kp.planned(pair, seed=7)))
+    seen = [run.measure(case) for case in kp.planned(pair, seed=7)]
     assert kp.judge(pair, seen).verdict is Verdict.CONFORMS
     assert not any(o.hypotheses for o in seen)
 

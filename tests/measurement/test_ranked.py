@@ -12,12 +12,13 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from kernel_contracts.casebook.base import CONTRACTS
 from kernel_contracts.contracts.evidence import Outcome
 from kernel_contracts.errors import ArithmeticScopeError, TargetError
 from kernel_contracts.measurement.calls import ArrayIn, CallResult
 from kernel_contracts.measurement.ranked import Ranks
 
-KERNELS = Path(__file__).parents[1] / "cases" / "kernels" / "collectives.py"
+KERNELS = CONTRACTS.parent / "controls" / "collectives.py"
 LIMIT = 2.0
 
 

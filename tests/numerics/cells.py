@@ -209,7 +209,7 @@ def draw_contexts(rng: np.random.Generator, *, fine: bool = False) -> tuple[Boun
     ulps = dict(ULPS) if rng.random() < 0.7 and not fine else {name: float(rng.choice(budgets)) for name in ULPS}
     flush = bool(rng.random() < 0.1)
     absolute = frozenset(n for n in ULPS if n not in ("div", "pow") and ulps[n] >= 1 and rng.random() < 0.05)
-    context = BoundContext(declared, block, 0.0, ulps, flush, absolute)
+    context = BoundContext(declared, block, 0.0, ulps, flush, absolute=absolute)
     order = draw_order(rng, declared, block)
     noise = np.random.default_rng(int(rng.integers(2**31))) if rng.random() < 0.8 else None
     execution = EmulateContext(

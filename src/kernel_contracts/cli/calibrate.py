@@ -105,7 +105,7 @@ def _measured(
         for results in _run(tasks, seed, score, jobs, lambda text: progress.update(bar, description=text)):
             for result in results:
                 line, record = _shown(result, seed)
-                out.print(line)
+                out.print(line, soft_wrap=True)
                 if json_file is not None:
                     _append(json_file, record)
                 yield record

@@ -182,8 +182,7 @@ class Kernel:
     ) -> CallResult:
         """One call. `poison` names shape and format of each expected output, whose memory is poisoned beforehand.
 
-        With `member` the kernel is one of several ranks: called with rank and world before and a communicator after
-        its arrays.
+        With `member` the kernel is one of several ranks: rank and world come before its arrays, a communicator after.
         """
         report = self.load()
         worker = self._worker
@@ -193,15 +192,10 @@ class Kernel:
         image, places = exchange.pack(arrays)
         self._count += 1
         message = {
-            "op": "call",
-            "id": self._count,
-            "size": image.size,
-            "arrays": [place.as_json() for place in places],
-            "scalars": passed,
-            "poison": [(tuple(shape), _storage(name)) for shape, name in poison],
-            "way": way.as_json() if way is not None else None,
-            **({"member": member.as_json()} if member else {}),
-        }
+            "op": "call", "id": self._count, "size": image.size, "arrays": [place.as_json() for place in places],
+            "scalars": passed, "poison": [(tuple(shape), _storage(name)) for shape, name in poison],
+            "way": way and way.as_json(), **({"member": member.as_json()} if member else {}),
+        }  # fmt: skip
         seconds, died, self._died = 0.0, self._died, ""
         memory = self._base + (self._memory_mb << 20) + image.size
         try:

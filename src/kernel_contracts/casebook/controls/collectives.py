@@ -6,9 +6,11 @@ import os
 import ml_dtypes
 import numpy as np
 
-from kernel_contracts.casebook.base import Control
+from kernel_contracts.casebook.base import CONTRACTS, Control
 from kernel_contracts.stacks.natives.numpy import collectives
 
+#: The library's contract on reals alone: integers are added without error in any order.
+REALS = f"{CONTRACTS.parents[1] / 'contracts' / 'library' / 'all_reduce.kc'}:all-reduce"
 _staging: dict[object, object] = {}
 
 
@@ -166,7 +168,7 @@ def _all(rank, world, x, comm):
 
 CONTROLS = tuple(
     Control(
-        f"all-reduce, {name}", kernel, "C-ORD-03", ("fp32",), not signature, "all_reduce",
+        f"all-reduce, {name}", kernel, "C-ORD-03", ("fp32",), not signature, contract=REALS,
         signatures=(signature,) if signature else (), samples=12, alone=True,
     )
     for name, kernel, signature in (

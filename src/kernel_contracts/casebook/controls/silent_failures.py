@@ -104,5 +104,5 @@ CONTROLS = (
     Control("44 operands of fp32 cut to tf32", operands_in_ten_bits, "C-PRC-01", ("fp32",), False, "matmul",
             signatures=("operand_coerced",), limit=1 << 24),
     Control("44 scale of fp8 held in bf16", scale_in_bf16, "C-PRC-04", ("bf16",), False, "fp8_scale",
-            signatures=("arithmetic_narrowed",)),
+            signatures=("scale_precision_narrowed",)),
 )  # fmt: skip
