@@ -69,10 +69,10 @@ def main() -> int:
     wanted = set(arguments.operations.split(",")) - {""}
     jobs = [
         (stack, operation, arguments.first + k)
+        for k in range(arguments.seeds)  # whole seeds first: what is interrupted has then measured everything so far
         for stack in arguments.stacks.split(",")
         for operation in sorted(natives(stack))
         if not wanted or operation in wanted
-        for k in range(arguments.seeds)
     ]
     classes = [c for c in arguments.classes.split(",") if c]
     records: list[dict[str, Any]] = []
