@@ -74,16 +74,27 @@ def dims(contract: Contract) -> dict[str, int]:
     return found
 
 
+def needed(contract: Contract) -> dict[str, Any]:
+    """A small value for each parameter that a caller must give; all of them are integers so far."""
+    open_ones = [s for s in contract.scalars if s.default is None and s.type == "int"]
+    return {s.name: max(2, int(contract.pre.scalars[s.name].low)) for s in open_ones}
+
+
+def parameters(contract: Contract) -> dict[str, Any]:
+    return {**contract.defaults(), **needed(contract)}
+
+
 def drawn(contract: Contract, bound: Bound, seed: int = 0, sizes: dict[str, int] | None = None) -> list[ArrayIn]:
     """Standard normal inputs in their storage dtypes."""
-    case = Case(0, "normal", dict(bound.dtypes), sizes or dims(contract), contract.defaults(), Layout.CONTIGUOUS, seed)
+    chosen = sizes or dims(contract)
+    case = Case(0, "normal", dict(bound.dtypes), chosen, parameters(contract), Layout.CONTIGUOUS, seed)
     made = Session(contract, bound, Emulated(contract, bound), ladder()).inputs(case)
     return [ArrayIn(t.name, to_storage(made[t.name], bound.inputs[t.name])) for t in contract.inputs]
 
 
 def answer(contract: Contract, bound: Bound, inputs: list[ArrayIn], seed: int = 0) -> Any:
     """A conforming execution's outputs: an array, or a tuple of arrays."""
-    outputs = Emulated(contract, bound, seed=seed).call(inputs, contract.defaults()).outputs
+    outputs = Emulated(contract, bound, seed=seed).call(inputs, parameters(contract)).outputs
     return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
 
@@ -92,7 +103,7 @@ def faulty(
 ) -> Any:
     """The same of a kernel with a known fault, at the first place whose description has `place` in it."""
     program = next(p for where, p in mutants()[mutant].apply(bound.program, arguments) if place in where)
-    outputs = Emulated(contract, replace(bound, program=program)).call(inputs, contract.defaults()).outputs
+    outputs = Emulated(contract, replace(bound, program=program)).call(inputs, parameters(contract)).outputs
     return outputs[0]
 
 

@@ -151,7 +151,7 @@ def test_the_same_seed_gives_the_same_record() -> None:
 def test_every_operation_can_be_described(pair: tuple[Contract, Bound]) -> None:
     contract, bound = pair
     dtype = next(iter(bound.dtypes.values()), next(iter(bound.inputs.values())).name)
-    record = describe_tolerance(contract.operation, dtype, cases.dims(contract))
+    record = describe_tolerance(contract.operation, dtype, cases.dims(contract), params=cases.needed(contract))
     assert [o.name for o in record.outputs] == [t.name for t in contract.outputs]
     for output in record.outputs:
         assert output.honest <= 1

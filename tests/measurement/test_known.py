@@ -7,6 +7,7 @@ import pytest
 
 from kernel_contracts.classes import classes
 from kernel_contracts.contracts.catalogue import standard_library
+from kernel_contracts.contracts.model import Contract
 from kernel_contracts.measurement import known
 from kernel_contracts.measurement.emulated import Emulated
 from kernel_contracts.measurement.experiments import experiments
@@ -60,3 +61,15 @@ def test_what_does_not_fit_is_made_again(monkeypatch: pytest.MonkeyPatch) -> Non
     shared = Known()
     shared.left = 100
     assert measured("sum-accumulator", shared) == measured("sum-accumulator", None)
+
+
+@pytest.mark.parametrize("contract", [c for c in CONTRACTS.values() if not c.dims], ids=lambda c: c.name)
+def test_inputs_without_axes_are_arrays_in_every_family(contract: Contract) -> None:
+    """NumPy's arithmetic turns an array without axes into a scalar, which has no flags to set."""
+    bound = contract.bound[0]
+    plan = classes()[contract.class_id].plan(contract, bound)
+    for case in experiments()[plan.experiment].cases(contract, bound, plan, seed=2):
+        session = Session(contract, bound, Emulated(contract, bound), ladder(), (), Known())
+        for name, x in session.inputs(case).items():
+            assert isinstance(x, np.ndarray), (case.family, name)
+            assert x.shape == ()

@@ -50,7 +50,7 @@ def plan_cases(
     cases: list[Case] = []
     for k in range(total):
         candidate = shapes[order[k % len(shapes)]]
-        item = plan.inputs[(k + k // len(shapes)) % len(plan.inputs)]
+        item = plan.inputs[input_at(k, len(shapes), len(plan.inputs))]
         layout = plan.layouts[0] if k % 2 == 0 else plan.layouts[(k // 2) % len(plan.layouts)]
         scalars = _scalars(contract, candidate.dims, rng, plan.vary_scalars and k % 3 != 0, fixed or {})
         case_seed = int(rng.integers(0, 2**63 - 1))
@@ -69,6 +69,16 @@ def plan_cases(
             )
         )
     return cases
+
+
+def input_at(k: int, shapes: int, inputs: int) -> int:
+    """Which input family case `k` gets, where shape `k % shapes` is used: every one comes up, and the pairs change.
+
+    One family further after each round of the shapes leaves out the last of every `shapes + 1`: where their number
+    divides that of the families it would always be the same ones, so the step waits until the pairs would repeat.
+    """
+    rounds = k // (math.lcm(shapes, inputs) if inputs % (shapes + 1) == 0 else shapes)
+    return (k + rounds) % inputs
 
 
 def _shapes(contract: Contract, bound: Bound, plan: Plan, rng: np.random.Generator) -> list[Candidate]:

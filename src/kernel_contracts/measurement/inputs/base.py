@@ -161,7 +161,7 @@ class Family:
                 out[spec.name] = conform(made[spec.name], spec)
             else:
                 out[spec.name] = conform(request.rng.standard_normal(spec.shape), spec)
-        return out
+        return {name: np.asarray(x) for name, x in out.items()}  # arithmetic on no axes gives NumPy's scalars
 
     def read(self, request: Request, inputs: Values, outputs: Values, oracle: Values) -> dict[str, float]:
         """Numbers that the outputs show beside right and wrong; most families read none."""

@@ -119,12 +119,14 @@ def _padded(program: Program, name: str, tile: int) -> Program | None:
 
     def hook(builder: Builder, index: int, node: Node, args: list[int]) -> int | None:
         if node.op == "input":
+            if name not in node.type.shape or index in program.outputs.values():
+                return None  # what is returned as it came is not computed, so its padding has nowhere to leak
             x = copy(builder, node, args)
             for axis, size in enumerate(node.type.shape):
                 if size == name:
                     pad = {"axis": axis, "before": 0, "after": make("-", wide, name), "value": 0.0}
                     x = builder.op("pad", [x], pad)
-            return x if name in node.type.shape else None
+            return x
         attrs = {k: _substitute(v, replaced) for k, v in node.attrs.items() if k != "source"}
         if node.op in ("scalar", "constant") or (not node.args and node.op == "size"):
             return builder.size(attrs["dim"]) if node.op == "size" else None
