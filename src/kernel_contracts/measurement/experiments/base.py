@@ -7,13 +7,14 @@ again from its record alone; evidence over several cases is made in `finish`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from kernel_contracts.classes.base import Plan
 from kernel_contracts.contracts.evidence import Case, Observation
 from kernel_contracts.contracts.model import Bound, Contract
 from kernel_contracts.errors import ArithmeticScopeError
+from kernel_contracts.measurement.cases import plan_cases
 from kernel_contracts.measurement.session import Session
 from kernel_contracts.numerics.bounded import Array
 
@@ -54,8 +55,39 @@ class Experiment(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a run wants of an experiment."""
+
+    contract: Contract
+    bound: Bound
+    plan: Plan
+    seed: int
+    samples: int | None
+    """How many cases; None leaves it to the plan."""
+    fixed: Mapping[str, Any]
+    """Parameters that the user sets."""
+
+
 class Measured:
-    """What most experiments have in common: inputs first, then the measurement on them, and nothing at the end."""
+    """What most experiments have in common: shapes by inputs, the measurement on them, and nothing at the end."""
+
+    def cases(
+        self,
+        contract: Contract,
+        bound: Bound,
+        plan: Plan,
+        *,
+        seed: int,
+        samples: int | None = None,
+        fixed: Mapping[str, Any] | None = None,
+    ) -> list[Case]:
+        return self.planned(Asked(contract, bound, plan, seed, samples, fixed or {}))
+
+    def planned(self, asked: Asked) -> list[Case]:
+        return plan_cases(
+            asked.contract, asked.bound, asked.plan, seed=asked.seed, samples=asked.samples, fixed=asked.fixed
+        )
 
     def completed(self, session: Session, cases: list[Case]) -> list[Case]:
         return cases

@@ -11,17 +11,15 @@ import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from kernel_contracts.classes.base import Plan
 from kernel_contracts.contracts.evidence import Case, Element, Layout, Observation, Outcome, OutputReading
-from kernel_contracts.contracts.model import Bound, Contract
+from kernel_contracts.contracts.model import Contract
 from kernel_contracts.contracts.precondition import holds
 from kernel_contracts.errors import ArithmeticScopeError
 from kernel_contracts.formats import Format
-from kernel_contracts.measurement.experiments.base import Measured, decided, thinned
+from kernel_contracts.measurement.experiments.base import Asked, Measured, decided, thinned
 from kernel_contracts.measurement.index_policy import Indexing, declared, due, indexing, kind, settle
 from kernel_contracts.measurement.inputs.base import whole_or_bool
 from kernel_contracts.measurement.session import Session
@@ -45,28 +43,21 @@ class Indices(Measured):
 
     name = "indices"
 
-    def cases(
-        self,
-        contract: Contract,
-        bound: Bound,
-        plan: Plan,
-        *,
-        seed: int,
-        samples: int | None = None,
-        fixed: Mapping[str, Any] | None = None,
-    ) -> list[Case]:
-        where = indexing(contract, bound)
+    def planned(self, asked: Asked) -> list[Case]:
+        where = indexing(asked.contract, asked.bound)
         if where is None:
             return []
-        scalars = {s.name: s.default if s.default is not None else 1 for s in contract.scalars} | dict(fixed or {})
-        rng = np.random.default_rng([seed, 32])
+        scalars = {s.name: s.default if s.default is not None else 1 for s in asked.contract.scalars} | dict(
+            asked.fixed
+        )
+        rng = np.random.default_rng([asked.seed, 32])
         out: list[Case] = []
-        for table, count, text, why in _wanted(where.name, bound.inputs[where.name]):
-            dims = _dims(contract, where, table, count)
-            if holds(contract.pre, dict(dims), scalars):
+        for table, count, text, why in _wanted(where.name, asked.bound.inputs[where.name]):
+            dims = _dims(asked.contract, where, table, count)
+            if holds(asked.contract.pre, dict(dims), scalars):
                 drawn = int(rng.integers(0, 2**63 - 1))
-                out.append(Case(len(out), text, dict(bound.dtypes), dims, scalars, Layout.CONTIGUOUS, drawn, why))
-        return thinned(out, samples)
+                out.append(Case(len(out), text, dict(asked.bound.dtypes), dims, scalars, Layout.CONTIGUOUS, drawn, why))
+        return thinned(out, asked.samples)
 
     def inputs(self, session: Session, case: Case) -> dict[str, Array]:
         where = indexing(session.contract, session.bound)

@@ -14,14 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from kernel_contracts.classes.base import Plan
 from kernel_contracts.contracts.evidence import Case, Observation, Outcome
-from kernel_contracts.contracts.model import Bound, Contract, Range
+from kernel_contracts.contracts.model import Contract, Range
 from kernel_contracts.contracts.ranks import Spread, spread_of
 from kernel_contracts.measurement.calls import ArrayIn, CallResult
 from kernel_contracts.measurement.cases import plan_cases
 from kernel_contracts.measurement.emulated import Callee
-from kernel_contracts.measurement.experiments.base import Measured, thinned
+from kernel_contracts.measurement.experiments.base import Asked, Measured, thinned
 from kernel_contracts.measurement.rank_diagnosis import explained
 from kernel_contracts.measurement.session import Session
 from kernel_contracts.numerics.bounded import Array
@@ -35,29 +34,27 @@ class OnRanks(Measured):
 
     name = "ranks"
 
-    def cases(
-        self,
-        contract: Contract,
-        bound: Bound,
-        plan: Plan,
-        *,
-        seed: int,
-        samples: int | None = None,
-        fixed: Mapping[str, Any] | None = None,
-    ) -> list[Case]:
-        if contract.ranks is None:
+    def planned(self, asked: Asked) -> list[Case]:
+        if asked.contract.ranks is None:
             return []
-        spread = spread_of(contract.post)
-        counts = [int(c) for c in contract.pre.ranges[contract.ranks].choices or spread.ranks]
-        share = -(-(samples or plan.samples) // len(counts))
+        spread = spread_of(asked.contract.post)
+        counts = [int(c) for c in asked.contract.pre.ranges[asked.contract.ranks].choices or spread.ranks]
+        share = -(-(asked.samples or asked.plan.samples) // len(counts))
         combinations = _combinations(spread)
         out: list[Case] = []
         for world in counts:  # one after another: processes are started once for each number of ranks
-            found = plan_cases(_on(contract, world), bound, plan, seed=seed + world, samples=share, fixed=fixed)
-            for k, case in enumerate(thinned(found, share if samples else 2 * share)):
+            found = plan_cases(
+                _on(asked.contract, world),
+                asked.bound,
+                asked.plan,
+                seed=asked.seed + world,
+                samples=share,
+                fixed=asked.fixed,
+            )
+            for k, case in enumerate(thinned(found, share if asked.samples else 2 * share)):
                 varied = combinations[k % len(combinations)]
                 out.append(replace(case, id=len(out), scalars={**case.scalars, **varied}))
-        return thinned(out, samples)
+        return thinned(out, asked.samples)
 
     def measure_on(self, session: Session, case: Case, inputs: Mapping[str, Array]) -> Observation:
         spread = spread_of(session.contract.post)

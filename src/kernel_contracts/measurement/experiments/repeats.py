@@ -8,13 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
-from kernel_contracts.classes.base import Plan
 from kernel_contracts.contracts.determinism import promise_of
 from kernel_contracts.contracts.evidence import Case, Observation
-from kernel_contracts.contracts.model import Bound, Contract
-from kernel_contracts.measurement.cases import plan_cases
 from kernel_contracts.measurement.experiments.base import Measured
 from kernel_contracts.measurement.repeating import CHOSEN, Repeats, answers, differing, repeat, spread
 from kernel_contracts.measurement.session import Session
@@ -39,18 +35,6 @@ class Repetition(Measured):
     """The experiment of the determinism class."""
 
     name = "repeats"
-
-    def cases(
-        self,
-        contract: Contract,
-        bound: Bound,
-        plan: Plan,
-        *,
-        seed: int,
-        samples: int | None = None,
-        fixed: Mapping[str, Any] | None = None,
-    ) -> list[Case]:
-        return plan_cases(contract, bound, plan, seed=seed, samples=samples, fixed=fixed)
 
     def measure_on(self, session: Session, case: Case, inputs: Mapping[str, Array]) -> Observation:
         promise = promise_of(session.contract)

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from kernel_contracts.classes.base import Plan
 from kernel_contracts.contracts.evidence import Case, Layout, Observation
-from kernel_contracts.contracts.model import Bound, Contract
+from kernel_contracts.contracts.model import Contract
 from kernel_contracts.contracts.precondition import holds
 from kernel_contracts.contracts.schedules import variations_of
-from kernel_contracts.measurement.cases import COST, plan_cases
+from kernel_contracts.measurement.cases import COST
 from kernel_contracts.measurement.experiments.base import Measured
 from kernel_contracts.measurement.oracle import work
 from kernel_contracts.measurement.schedule_story import memory_story, remainder_story
@@ -35,18 +33,6 @@ class ScheduleTrials(Measured):
     """The experiment of the schedule class."""
 
     name = "schedules"
-
-    def cases(
-        self,
-        contract: Contract,
-        bound: Bound,
-        plan: Plan,
-        *,
-        seed: int,
-        samples: int | None = None,
-        fixed: Mapping[str, Any] | None = None,
-    ) -> list[Case]:
-        return plan_cases(contract, bound, plan, seed=seed, samples=samples, fixed=fixed)
 
     def completed(self, session: Session, cases: list[Case]) -> list[Case]:
         """With sizes just below, at and above the tiles that stand in the kernel's schedules."""

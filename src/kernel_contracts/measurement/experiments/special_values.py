@@ -14,10 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from kernel_contracts.classes.base import Plan
 from kernel_contracts.contracts.evidence import Case, Element, Observation, Outcome, OutputReading
-from kernel_contracts.contracts.model import Bound, Contract
-from kernel_contracts.measurement.experiments.base import Measured, decided, thinned
+from kernel_contracts.measurement.experiments.base import Asked, Measured, decided, thinned
 from kernel_contracts.measurement.injection import base, inject, parse
 from kernel_contracts.measurement.session import Session
 from kernel_contracts.measurement.special_plan import special_cases
@@ -39,20 +37,15 @@ class SpecialValues(Measured):
 
     name = "special_values"
 
-    def cases(
-        self,
-        contract: Contract,
-        bound: Bound,
-        plan: Plan,
-        *,
-        seed: int,
-        samples: int | None = None,
-        fixed: Mapping[str, Any] | None = None,
-    ) -> list[Case]:
+    def planned(self, asked: Asked) -> list[Case]:
         made = special_cases(
-            contract, bound, seed=seed, signed_zero="signed_zero" in contract.policies, fixed=fixed or {}
+            asked.contract,
+            asked.bound,
+            seed=asked.seed,
+            signed_zero="signed_zero" in asked.contract.policies,
+            fixed=asked.fixed,
         )
-        return thinned(made, samples)
+        return thinned(made, asked.samples)
 
     def inputs(self, session: Session, case: Case) -> dict[str, Array]:
         return inject(base(session.request(case)), parse(case.family))

@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernel_contracts.classes.base import Plan
 from kernel_contracts.contracts.evidence import Case, Element, Observation, Outcome, OutputReading
-from kernel_contracts.contracts.model import Bound, Contract
+from kernel_contracts.contracts.model import Contract
 from kernel_contracts.measurement.calls import ArrayIn, CallResult
 from kernel_contracts.measurement.cases import item_of
 from kernel_contracts.measurement.conduct import float_state
 from kernel_contracts.measurement.emulated import Callee
-from kernel_contracts.measurement.experiments.base import Measured, thinned
+from kernel_contracts.measurement.experiments.base import Asked, Measured, thinned
 from kernel_contracts.measurement.flushing import BETWEEN, INPUT, PAIRS, RESULT, Hypotheses, Pair, Views, declared
 from kernel_contracts.measurement.hypotheses import explain
 from kernel_contracts.measurement.inputs.base import families
@@ -45,17 +44,10 @@ class Subnormals(Measured):
 
     name = "subnormals"
 
-    def cases(
-        self,
-        contract: Contract,
-        bound: Bound,
-        plan: Plan,
-        *,
-        seed: int,
-        samples: int | None = None,
-        fixed: Mapping[str, Any] | None = None,
-    ) -> list[Case]:
-        return thinned(subnormal_cases(contract, bound, plan, seed=seed, fixed=fixed or {}), samples)
+    def planned(self, asked: Asked) -> list[Case]:
+        return thinned(
+            subnormal_cases(asked.contract, asked.bound, asked.plan, seed=asked.seed, fixed=asked.fixed), asked.samples
+        )
 
     def inputs(self, session: Session, case: Case) -> dict[str, Array]:
         listed = item_of(case).name in families()
