@@ -6,11 +6,16 @@ unwrapped one does; else it is no silent fault.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from kernel_contracts.contracts.model import Bound, Contract
+from kernel_contracts.measurement.calls import ArrayIn, CallResult
 from kernel_contracts.measurement.emulated import Callee
+
+Places = Sequence[tuple[tuple[int, ...], str]]
+"""Shape and format of each output that is due: where poison lies."""
 
 Wrap = Callable[[Contract, Bound, Callee, tuple[object, ...]], Callee]
 """The contract, its dtypes, the kernel to wrap, and the arguments that a contract gives to the fault."""
@@ -40,3 +45,12 @@ class Faulty:
 
     def __init__(self, inner: Callee) -> None:
         self.inner = inner
+
+    def call(
+        self, arrays: Sequence[ArrayIn], scalars: Mapping[str, Any] = {}, *, poison: Places = ()
+    ) -> CallResult:  # fmt: skip
+        return self.answer(arrays, scalars, poison)
+
+    def answer(self, arrays: Sequence[ArrayIn], scalars: Mapping[str, Any], poison: Places) -> CallResult:
+        """What one call comes to; without a change, that of the inner kernel."""
+        return self.inner.call(arrays, scalars, poison=poison)

@@ -13,7 +13,7 @@ from kernel_contracts.contracts.model import Bound, Contract
 from kernel_contracts.errors import UsageError
 from kernel_contracts.measurement.calls import ArrayIn, CallResult
 from kernel_contracts.measurement.emulated import Callee, dims_of
-from kernel_contracts.measurement.faults.base import Fault, Faulty
+from kernel_contracts.measurement.faults.base import Fault, Faulty, Places
 from kernel_contracts.measurement.faults.subnormals import flushing
 from kernel_contracts.measurement.index_policy import (
     NEGATIVE,
@@ -40,13 +40,7 @@ class Indexed(Faulty):
         super().__init__(inner)
         self.contract, self.bound, self.where, self.ways = contract, bound, where, ways
 
-    def call(
-        self,
-        arrays: Sequence[ArrayIn],
-        scalars: Mapping[str, Any] = {},
-        *,
-        poison: Sequence[tuple[tuple[int, ...], str]] = (),
-    ) -> CallResult:
+    def answer(self, arrays: Sequence[ArrayIn], scalars: Mapping[str, Any], poison: Places) -> CallResult:
         values = {a.name: from_storage(a.array) for a in arrays}
         size = dims_of(self.contract, {n: x.shape for n, x in values.items()})[self.where.dim]
         index = values[self.where.name]

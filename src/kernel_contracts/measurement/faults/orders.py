@@ -16,7 +16,7 @@ from kernel_contracts.contracts.evidence import Layout
 from kernel_contracts.contracts.model import Bound, Contract
 from kernel_contracts.measurement.calls import ArrayIn, CallResult
 from kernel_contracts.measurement.emulated import Callee, Emulated
-from kernel_contracts.measurement.faults.base import Fault, Faulty
+from kernel_contracts.measurement.faults.base import Fault, Faulty, Places
 from kernel_contracts.numerics.summation import Order
 
 #: Stands in the environment of a kernel whose machine is busy.
@@ -41,13 +41,7 @@ class Ordered(Faulty):
         """The same on a busy machine. Our own code has no other thread to wait for, so it is told."""
         return self.spawn({_BUSY: "1"})
 
-    def call(
-        self,
-        arrays: Sequence[ArrayIn],
-        scalars: Mapping[str, Any] = {},
-        *,
-        poison: Sequence[tuple[tuple[int, ...], str]] = (),
-    ) -> CallResult:
+    def answer(self, arrays: Sequence[ArrayIn], scalars: Mapping[str, Any], poison: Places) -> CallResult:
         return self.program.call(arrays, scalars, poison=poison, order=self.choose(arrays, self.environment))
 
 

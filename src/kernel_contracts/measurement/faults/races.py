@@ -12,7 +12,7 @@ import numpy as np
 from kernel_contracts.contracts.model import Bound, Contract
 from kernel_contracts.measurement.calls import ArrayIn, CallResult
 from kernel_contracts.measurement.emulated import Callee
-from kernel_contracts.measurement.faults.base import Fault, Faulty
+from kernel_contracts.measurement.faults.base import Fault, Faulty, Places
 
 _CELLS = 1000
 """So many updates at once are enough for two threads; fewer are done in order."""
@@ -21,13 +21,7 @@ _CELLS = 1000
 class Racing(Faulty):
     """The wrapped kernel, given its indices and updates in an order drawn anew for each call."""
 
-    def call(
-        self,
-        arrays: Sequence[ArrayIn],
-        scalars: Mapping[str, Any] = {},
-        *,
-        poison: Sequence[tuple[tuple[int, ...], str]] = (),
-    ) -> CallResult:
+    def answer(self, arrays: Sequence[ArrayIn], scalars: Mapping[str, Any], poison: Places) -> CallResult:
         count = next((a.array.shape[0] for a in arrays if a.array.dtype.kind in "iu" and a.array.ndim == 1), 0)
         if count >= _CELLS:
             order = np.random.default_rng(secrets.randbits(64)).permutation(count)

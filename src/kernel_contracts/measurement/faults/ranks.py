@@ -17,7 +17,7 @@ from kernel_contracts.contracts.model import Bound, Contract
 from kernel_contracts.contracts.ranks import spread_of
 from kernel_contracts.measurement.calls import ArrayIn, CallResult
 from kernel_contracts.measurement.emulated import Callee
-from kernel_contracts.measurement.faults.base import Fault, Faulty
+from kernel_contracts.measurement.faults.base import Fault, Faulty, Places
 from kernel_contracts.numerics.bounded import Array
 
 SLOTS = 256
@@ -47,13 +47,7 @@ class OnRanks(Faulty):
         self.before: dict[str, Array] = {}
         """Arrays of the call before."""
 
-    def call(
-        self,
-        arrays: Sequence[ArrayIn],
-        scalars: Mapping[str, Any] = {},
-        *,
-        poison: Sequence[tuple[tuple[int, ...], str]] = (),
-    ) -> CallResult:
+    def answer(self, arrays: Sequence[ArrayIn], scalars: Mapping[str, Any], poison: Places) -> CallResult:
         result = self.inner.call(arrays, scalars, poison=poison)
         if result.outcome is Outcome.RETURNED:
             outputs = tuple(self._struck(y, k, arrays, scalars) for k, y in enumerate(result.outputs))
@@ -76,13 +70,7 @@ class OnRanks(Faulty):
 class Writing(Faulty):
     """The right answer, added up in the memory of the caller's own input."""
 
-    def call(
-        self,
-        arrays: Sequence[ArrayIn],
-        scalars: Mapping[str, Any] = {},
-        *,
-        poison: Sequence[tuple[tuple[int, ...], str]] = (),
-    ) -> CallResult:
+    def answer(self, arrays: Sequence[ArrayIn], scalars: Mapping[str, Any], poison: Places) -> CallResult:
         result = self.inner.call(arrays, scalars, poison=poison)
         return replace(result, mutated=(arrays[0].name,)) if len(arrays[0].array) > 1 else result
 
@@ -90,13 +78,7 @@ class Writing(Faulty):
 class EachItsOwn(Faulty):
     """Every rank adds in an order of its own: each answer is right, and no two are alike."""
 
-    def call(
-        self,
-        arrays: Sequence[ArrayIn],
-        scalars: Mapping[str, Any] = {},
-        *,
-        poison: Sequence[tuple[tuple[int, ...], str]] = (),
-    ) -> CallResult:
+    def answer(self, arrays: Sequence[ArrayIn], scalars: Mapping[str, Any], poison: Places) -> CallResult:
         results = [self.inner.call(arrays, scalars, poison=poison) for _ in range(len(arrays[0].array))]
         if any(r.outcome is not Outcome.RETURNED for r in results):
             return results[0]

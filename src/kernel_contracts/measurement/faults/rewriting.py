@@ -9,7 +9,7 @@ from typing import Any
 from kernel_contracts.contracts.model import Bound, Contract
 from kernel_contracts.measurement.calls import ArrayIn, CallResult
 from kernel_contracts.measurement.emulated import Callee
-from kernel_contracts.measurement.faults.base import Fault, Faulty, Wrap
+from kernel_contracts.measurement.faults.base import Fault, Faulty, Places, Wrap
 from kernel_contracts.numerics.bounded import Array
 from kernel_contracts.numerics.rounding import from_storage, to_storage
 
@@ -24,13 +24,7 @@ class Rewriting(Faulty):
         super().__init__(inner)
         self.contract, self.bound, self.before, self.after = contract, bound, before, after
 
-    def call(
-        self,
-        arrays: Sequence[ArrayIn],
-        scalars: Mapping[str, Any] = {},
-        *,
-        poison: Sequence[tuple[tuple[int, ...], str]] = (),
-    ) -> CallResult:
+    def answer(self, arrays: Sequence[ArrayIn], scalars: Mapping[str, Any], poison: Places) -> CallResult:
         values = {a.name: from_storage(a.array) for a in arrays}
         if self.before is not None:
             changed = self.before({n: x for n, x in values.items() if self.bound.inputs[n].is_real})

@@ -12,7 +12,7 @@ from kernel_contracts.contracts.model import Bound, Contract
 from kernel_contracts.formats import Format
 from kernel_contracts.measurement.calls import ArrayIn, CallResult
 from kernel_contracts.measurement.emulated import Callee, Emulated, dims_of, held, returned
-from kernel_contracts.measurement.faults.base import Fault, Faulty
+from kernel_contracts.measurement.faults.base import Fault, Faulty, Places
 from kernel_contracts.numerics.domains import Domain
 from kernel_contracts.numerics.interpret import Instance, emulate
 from kernel_contracts.numerics.operators import operator
@@ -28,13 +28,7 @@ class Stale(Faulty):
         self.contract, self.bound = contract, bound
         self.kept: list[Any] = []
 
-    def call(
-        self,
-        arrays: Sequence[ArrayIn],
-        scalars: Mapping[str, Any] = {},
-        *,
-        poison: Sequence[tuple[tuple[int, ...], str]] = (),
-    ) -> CallResult:
+    def answer(self, arrays: Sequence[ArrayIn], scalars: Mapping[str, Any], poison: Places) -> CallResult:
         began = time.perf_counter()
         inputs = {a.name: from_storage(a.array) for a in arrays}
         dims = dims_of(self.contract, {n: x.shape for n, x in inputs.items()})

@@ -17,7 +17,7 @@ from kernel_contracts.contracts.evidence import Layout
 from kernel_contracts.contracts.model import Bound, Contract
 from kernel_contracts.measurement.calls import ArrayIn, CallResult
 from kernel_contracts.measurement.emulated import Callee
-from kernel_contracts.measurement.faults.base import Fault, Faulty
+from kernel_contracts.measurement.faults.base import Fault, Faulty, Places
 from kernel_contracts.measurement.moves import flushed, magnitude, words
 from kernel_contracts.numerics.rounding import from_storage
 
@@ -43,13 +43,7 @@ class Changed(Faulty):
         super().__init__(inner)
         self.bound, self.change = bound, change
 
-    def call(
-        self,
-        arrays: Sequence[ArrayIn],
-        scalars: Mapping[str, Any] = {},
-        *,
-        poison: Sequence[tuple[tuple[int, ...], str]] = (),
-    ) -> CallResult:
+    def answer(self, arrays: Sequence[ArrayIn], scalars: Mapping[str, Any], poison: Places) -> CallResult:
         here, change = self.change.when(arrays), self.change
         if here and change.before is not None:
             arrays = [
@@ -70,13 +64,7 @@ class Leaving(Faulty):
         super().__init__(inner)
         self.called = False
 
-    def call(
-        self,
-        arrays: Sequence[ArrayIn],
-        scalars: Mapping[str, Any] = {},
-        *,
-        poison: Sequence[tuple[tuple[int, ...], str]] = (),
-    ) -> CallResult:
+    def answer(self, arrays: Sequence[ArrayIn], scalars: Mapping[str, Any], poison: Places) -> CallResult:
         on = {**_CALM, "flush_to_zero": True, "denormals_are_zero": True}
         before, self.called = (on if self.called else _CALM), True
         result = self.inner.call(arrays, scalars, poison=poison)
