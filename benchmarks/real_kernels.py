@@ -2,7 +2,8 @@
 
     python benchmarks/real_kernels.py [--stacks numpy,torch] [--seeds 5] [--operations a,b] [--classes X,Y] [--jobs 2]
 
-None of them may be accused: exit status 1 if one is. Writes benchmarks/results/real_kernels.json. With --resume what
+None of them may be accused: exit status 1 if one is. Writes benchmarks/results/real_kernels.json, and every
+check beside it as JSON lines. With --resume what
 an interrupted run has measured, with the same options, is kept.
 """
 
@@ -98,21 +99,37 @@ def main() -> int:
                 stream.writelines(json.dumps(r) + "\n" for r in found)
     records.sort(key=lambda r: (r["stack"], r["operation"], r.get("contract", ""), str(r.get("dtypes")), r["seed"]))
     report(records, console)
-    arguments.out.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
+    rows = [json.dumps(r) for r in summary(records)]
+    arguments.out.write_text("[\n" + ",\n".join(rows) + "\n]\n", encoding="utf-8")
     return 1 if any(r["verdict"] in ("violates", "error", "under-specified") for r in records) else 0
+
+
+def summary(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One row a stack and operation."""
+    rows = []
+    for stack, operation in sorted({(r["stack"], r["operation"]) for r in records}):
+        mine = [r for r in records if (r["stack"], r["operation"]) == (stack, operation)]
+        conform, violate = (sum(r["verdict"] == v for r in mine) for v in ("conforms", "violates"))
+        rows.append(
+            {
+                "stack": stack,
+                "operation": operation,
+                "checks": len(mine),
+                "conform": conform,
+                "violate": violate,
+                "other": len(mine) - conform - violate,
+                "cases": sum(r.get("samples", 0) for r in mine),
+                "worst_ratio": round(max((r["ratio"] for r in mine if "ratio" in r), default=0.0), 3),
+            }
+        )
+    return rows
 
 
 def report(records: list[dict[str, Any]], console: Console) -> None:
     """A line an operation and stack; whatever does not conform in full."""
     table = Table("stack", "operation", "checks", "conform", "violate", "other", "cases", "worst ratio")
-    for key in sorted({(r["stack"], r["operation"]) for r in records}):
-        mine = [r for r in records if (r["stack"], r["operation"]) == key]
-        good = [r for r in mine if r["verdict"] == "conforms"]
-        bad = [r for r in mine if r["verdict"] == "violates"]
-        worst = max((r["ratio"] for r in mine if "ratio" in r), default=0.0)
-        cases = sum(r.get("samples", 0) for r in mine)
-        row = (len(mine), len(good), len(bad), len(mine) - len(good) - len(bad), cases, f"{worst:.3f}")
-        table.add_row(*key, *(str(x) for x in row), style="red" if bad else "")
+    for row in summary(records):
+        table.add_row(*(str(value) for value in row.values()), style="red" if row["violate"] else "")
     console.print(table)
     for r in records:
         if r["verdict"] != "conforms":
