@@ -30,6 +30,16 @@ SURVIVORS: tuple[Survivor, ...] = (
         seed=7,
     ),
     Survivor(
+        "attention-backward-fused", ("bf16",), "narrow(bf16): sub",
+        "Gradients come out in bf16. The difference of dP and its mean, held in bf16, errs by as much as one rounding "
+        "of each term; it shows only in elements whose terms cancel, which not every draw of sizes brings.",
+    ),
+    Survivor(
+        "adamw-step-invariance", ("fp16",), "factor_narrowed(fp16): the factor mul",
+        "The factor is lr times decay, near 1e-5 at usual values. Held in fp16 it moves 1 - lr decay by half of the "
+        "last bit of fp32; only a draw of a large lr shows it.",
+    ),
+    Survivor(
         "cross-entropy-accumulator", ("bf16",), "accumulate(acc14)",
         "The loss is rounded to 8 bits. A sum kept in 14 shows only where some dozens of its roundings add up in one "
         "direction, which not every draw of sizes and values brings.",

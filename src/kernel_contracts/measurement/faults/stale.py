@@ -50,10 +50,13 @@ class Stale(Faulty):
         return returned(tuple(held(made[t.name], formats[t.name].name) for t in self.contract.outputs), began)
 
 
+def _applies(contract: Contract, bound: Bound) -> bool:
+    """Where one number stands for a whole array."""
+    return any(n.op == "max" and not n.type.shape for n in bound.program.nodes)
+
+
 def _wrap(contract: Contract, bound: Bound, inner: Callee, arguments: tuple[object, ...]) -> Callee:
-    """The kernel itself where no number stands for a whole array."""
-    single = any(n.op == "max" and not n.type.shape for n in bound.program.nodes)
-    return Stale(contract, bound, inner) if single else Emulated(contract, bound)
+    return Stale(contract, bound, inner) if _applies(contract, bound) else Emulated(contract, bound)
 
 
-FAULT = Fault("stale_maximum", "scales by the largest magnitude of the call before", _wrap)
+FAULT = Fault("stale_maximum", "scales by the largest magnitude of the call before", _wrap, applies=_applies)
