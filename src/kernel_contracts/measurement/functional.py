@@ -34,14 +34,19 @@ LOOSE = (1e-2, 1e-2)
 SIZES = (64, 128, 32, 16)
 
 
-def close(y: Array, reference: Array, fmt: Format, tolerance: tuple[float, float] | None = None) -> bool:
-    """What assert_close says with its defaults, the expected value being the reference held in the output's format."""
+def close(
+    y: Array, reference: Array, fmt: Format, tolerance: tuple[float, float] | None = None, share: float = 1.0
+) -> bool:  # fmt: skip
+    """What assert_close says with its defaults, the expected value being the reference held in the output's format.
+
+    With `share` the difference may take up that part of the tolerance only.
+    """
     if fmt.kind != "real":
         return bool(np.array_equal(y, reference))
     rtol, atol = tolerance or DEFAULTS.get(fmt.name, (1e-3, 1e-5))
     expected = round_to(reference, fmt)
     with np.errstate(invalid="ignore"):
-        ok = (np.abs(y - expected) <= atol + rtol * np.abs(expected)) | (y == expected)
+        ok = (np.abs(y - expected) <= share * (atol + rtol * np.abs(expected))) | (y == expected)
     return bool(ok.all())
 
 
@@ -59,14 +64,19 @@ class OrdinaryTest:
     def tolerance(self) -> tuple[float, float] | None:
         """The defaults (None) where an honest kernel passes them, else 1e-2."""
         if not self._tolerances:
-            self._tolerances.append(None if self.passes(Emulated(self.contract, self.bound)) else LOOSE)
+            # with room to spare: a test that an honest kernel fails in one order of its sums and not in another is none
+            honest = Emulated(self.contract, self.bound)
+            strict = all(self._close(honest, case, None, share=0.5) for case in self._cases)
+            self._tolerances.append(None if strict and self._cases else LOOSE)
         return self._tolerances[0]
 
     def passes(self, kernel: Callee, tolerance: tuple[float, float] | None = None) -> bool:
         """Whether a kernel passes with this (rtol, atol), by default those of its dtype; not where there is no case."""
         return bool(self._cases) and all(self._close(kernel, case, tolerance) for case in self._cases)
 
-    def _close(self, kernel: Callee, case: Case, tolerance: tuple[float, float] | None) -> bool:
+    def _close(
+        self, kernel: Callee, case: Case, tolerance: tuple[float, float] | None, share: float = 1.0
+    ) -> bool:  # fmt: skip
         contract, bound = self.contract, self.bound
         session = Session(contract, bound, kernel, ())
         if case.id not in self._expected:
@@ -82,7 +92,7 @@ class OrdinaryTest:
         return all(
             array.shape == reference[t.name].shape
             and (
-                close(from_storage(array), np.asarray(reference[t.name]), bound.outputs[t.name], tolerance)
+                close(from_storage(array), np.asarray(reference[t.name]), bound.outputs[t.name], tolerance, share)
                 or (not bound.outputs[t.name].is_real and _admitted(bound, instance, t.name, from_storage(array)))
             )
             for t, array in zip(contract.outputs, result.outputs, strict=True)
