@@ -34,6 +34,18 @@ def alive(pid: int) -> bool:
         return False
 
 
+def interrupted(started: subprocess.Popen[str]) -> tuple[str, str]:
+    """What it printed once it has ended. Python loses an interrupt that falls into a callback: one presses again."""
+    for _ in range(3):
+        started.send_signal(signal.SIGINT)
+        try:
+            return started.communicate(timeout=20)
+        except subprocess.TimeoutExpired:
+            continue
+    started.kill()
+    pytest.fail("three interrupts did not end the run")
+
+
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes in /proc")
 def test_an_interrupt_leaves_finished_results_and_no_process(tmp_path: Path) -> None:
     (tmp_path / "k.py").write_text(SLOW, encoding="utf-8")
@@ -49,8 +61,7 @@ def test_an_interrupt_leaves_finished_results_and_no_process(tmp_path: Path) -> 
         time.sleep(0.005)
     (tmp_path / "stop").touch()
     time.sleep(0.3)
-    started.send_signal(signal.SIGINT)
-    out, err = started.communicate(timeout=30)
+    out, err = interrupted(started)
     assert started.returncode == 130, (out, err)
     assert "Traceback" not in out + err
     assert err.strip() == "kc: interrupted; what was finished is written"
