@@ -6,6 +6,7 @@ happened to the process first, then what came back, then what explains the numbe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -120,6 +121,24 @@ def by_count(name: str, doc: str, rank: int, phrase: str, *readings: str) -> Rul
         return f"{seen.case.family}: {count} of {size} elements {phrase}" if count else None
 
     return Rule(name, doc, rank, match, always=True)
+
+
+def by_factor(name: str, doc: str, mutant: str, factor: Callable[[float], float], phrase: str) -> Rule:
+    """A scale applied another number of times than once: results are `factor(scale)` times what is right."""
+
+    def match(evidence: Evidence) -> str | None:
+        found = evidence.explained_by(mutant)
+        if found is not None or evidence.explanation() is not None:
+            return found  # another fault that explains the numbers may look like this one in single results
+        for o in evidence.failing:
+            measured = o.readings.get("factor")
+            for parameter, value in o.case.scalars.items():
+                scale = o.readings.get(f"{parameter} in the call", float(value))
+                if measured and scale > 1.5 and math.isclose(measured / factor(scale), 1.0, rel_tol=0.1):
+                    return phrase.format(name=parameter, scale=scale)
+        return None
+
+    return Rule(name, doc, 38, match)
 
 
 def by_fact(name: str, doc: str, word: str, phrase: str) -> Rule:
