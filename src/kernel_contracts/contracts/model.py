@@ -30,6 +30,12 @@ class Range:
     def holds(self, value: float) -> bool:
         return value in self.choices if self.choices is not None else self.low <= value <= self.high
 
+    def nearest(self, wanted: float) -> int:
+        """The whole number that it covers and that is closest to what one would like."""
+        if self.choices is not None:
+            return int(min(self.choices, key=lambda c: abs(c - wanted)))
+        return int(min(max(wanted, self.low), self.high))
+
     def meet(self, other: Range) -> Range:
         low, high = max(self.low, other.low), min(self.high, other.high)
         sets = [r.choices for r in (self, other) if r.choices is not None]

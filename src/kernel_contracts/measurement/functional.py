@@ -131,10 +131,7 @@ def _case(contract: Contract, bound: Bound, k: int, seed: int) -> Case | None:
         usual = {}
         for position, (name, r) in enumerate(contract.pre.ranges.items()):
             want = 2 if name in batch else max(SIZES[(k + position) % len(SIZES)] // scale, 2)
-            if r.choices is not None:
-                usual[name] = int(min(r.choices, key=lambda c: abs(c - want)))
-            else:
-                usual[name] = int(min(max(want, r.low), r.high))
+            usual[name] = r.nearest(want)
         if holds(contract.pre, usual, scalars):
             return Case(k, "normal", dict(bound.dtypes), usual, scalars, Layout.CONTIGUOUS, seed + k, "functional")
     return None

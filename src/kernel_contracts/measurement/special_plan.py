@@ -11,11 +11,12 @@ from kernel_contracts.contracts.evidence import Case, Layout
 from kernel_contracts.contracts.model import Bound, Contract, TensorDecl
 from kernel_contracts.contracts.precondition import holds
 from kernel_contracts.measurement.injection import Injection, written
+from kernel_contracts.measurement.lanes import at_length
+from kernel_contracts.measurement.lanes import lane as lane_of
 from kernel_contracts.numerics.dims import evaluate as size_of
 
 #: Lanes of a vector unit, one more than a vector, and lengths just past usual tiles.
 _SHORT, _LONGER = 17, (1, 16, 33, 129)
-_OTHERS = (2, 3)
 _PAIRS = (("nan", "inf"), ("inf", "nan"), ("inf", "-inf"), ("-inf", "nan"), ("nan", "nan"))
 _BOTH = (("inf", "-inf"), ("0", "inf"), ("inf", "0"), ("nan", "inf"), ("-inf", "nan"))
 
@@ -25,11 +26,11 @@ def special_cases(
 ) -> list[Case]:
     """Every case of one contract; the same for every kernel."""
     reals = [t for t in contract.inputs if bound.inputs[t.name].is_real]
-    lane = next((d for t in reals for d in reversed(t.shape) if isinstance(d, str)), "")
+    lane = lane_of(contract, bound)
     scalars = {s.name: s.default if s.default is not None else 1 for s in contract.scalars} | dict(fixed)
     wanted: list[tuple[dict[str, int], tuple[Injection, ...], str]] = []
     for length in (_SHORT, *_LONGER):
-        dims = _dims(contract, lane, length)
+        dims = at_length(contract, lane, length)
         if not holds(contract.pre, dict(dims), scalars) or any(dims == d for d, _, _ in wanted):
             continue
         wanted.append((dims, (), "clean"))
@@ -41,18 +42,6 @@ def special_cases(
         )
         for k, (dims, made, why) in enumerate(wanted)
     ]
-
-
-def _dims(contract: Contract, lane: str, length: int) -> dict[str, int]:
-    """The lane dim at this length, the others small, each as near as the precondition lets it be."""
-    out: dict[str, int] = {}
-    for k, (name, allowed) in enumerate(contract.pre.ranges.items()):
-        want = length if name == lane else _OTHERS[k % len(_OTHERS)]
-        if allowed.choices is not None:
-            out[name] = int(min(allowed.choices, key=lambda c: abs(c - want)))
-        else:
-            out[name] = int(min(max(want, allowed.low), allowed.high))
-    return out
 
 
 def _injections(

@@ -19,6 +19,8 @@ from kernel_contracts.contracts.model import Bound, Contract
 from kernel_contracts.contracts.precondition import holds
 from kernel_contracts.errors import ArithmeticScopeError
 from kernel_contracts.measurement.inputs.base import Request
+from kernel_contracts.measurement.lanes import at_length
+from kernel_contracts.measurement.lanes import lane as lane_of
 from kernel_contracts.measurement.moves import is_move
 from kernel_contracts.measurement.requests import tensor_spec
 from kernel_contracts.measurement.subnormal_inputs import BITS, ENDS, LEAST_IN_ALL, levels, make, written
@@ -34,7 +36,6 @@ _LENGTHS = (17, 1, 8, 16, 33, 129)
 _EVERY_LAYOUT = (33, 129)
 #: Past the size from which elementwise kernels use several threads (32768 in PyTorch); less where a row costs more.
 LARGE, LARGE_COSTLY = 65539, 8209
-_OTHERS = (2, 3)
 #: So many families are measured on large arrays too.
 _FEW = 3
 _FACTORS = (1.0, 0.25, 1024.0)
@@ -45,21 +46,24 @@ def subnormal_cases(contract: Contract, bound: Bound, plan: Plan, *, seed: int, 
     """Every case of one contract; the same for every kernel. The inputs that the contract lists come first."""
     rng = np.random.default_rng([seed, 37])
     scalars = {s.name: s.default if s.default is not None else 1 for s in contract.scalars} | dict(fixed)
-    lane = _lane(contract, bound)
-    wanted: list[tuple[dict[str, int], dict[str, Any], str, Layout]] = []
+    lane = lane_of(contract, bound)
+    sizes: dict[int, dict[str, int]] = {}
     for length in (*_LENGTHS, large(bound)):
-        dims = _dims(contract, lane, length)
-        if not holds(contract.pre, dict(dims), scalars) or any(dims == d for d, *_ in wanted):
-            continue
+        dims = at_length(contract, lane, length)
+        if holds(contract.pre, dict(dims), scalars) and dims not in sizes.values():
+            sizes[length] = dims
+    if not sizes:
+        return []
+    everywhere = list(_at_stake(contract, bound, at_length(contract, lane, _LENGTHS[0]), scalars, fixed))
+    few = everywhere[:: max(len(everywhere) // _FEW, 1)]
+    wanted: list[tuple[dict[str, int], dict[str, Any], str, Layout]] = []
+    for length, dims in sizes.items():
         if length == _LENGTHS[0]:
             wanted += [(dims, dict(scalars), str(item), Layout.CONTIGUOUS) for item in plan.inputs]
-        few = (Layout.CONTIGUOUS, Layout.STRIDED) if length > max(_LENGTHS) else (Layout.CONTIGUOUS,)
-        layouts = tuple(Layout) if length in _EVERY_LAYOUT else few
-        found = list(_at_stake(contract, bound, _dims(contract, lane, _LENGTHS[0]), scalars, fixed))
-        if length > max(_LENGTHS):
-            found = found[:: max(len(found) // _FEW, 1)]
-        for chosen, family in found:
-            wanted += [(dims, chosen, family, layout) for layout in layouts]
+        is_large = length > max(_LENGTHS)
+        layouts = (Layout.CONTIGUOUS, Layout.STRIDED) if is_large else (Layout.CONTIGUOUS,)
+        for chosen, family in few if is_large else everywhere:
+            wanted += [(dims, chosen, family, at) for at in (tuple(Layout) if length in _EVERY_LAYOUT else layouts)]
     return [
         Case(k, family, dict(bound.dtypes), dims, chosen, layout, int(rng.integers(0, 2**63 - 1)), f"lane {lane}")
         for k, (dims, chosen, family, layout) in enumerate(wanted)
@@ -87,23 +91,6 @@ def stages(bound: Bound) -> int:
         if carries[-1] and node.args and operator(node.op).computes:
             count += 2 if adds_up(node.op) else 1
     return count
-
-
-def _lane(contract: Contract, bound: Bound) -> str:
-    reals = [t for t in contract.inputs if bound.inputs[t.name].is_real]
-    return next((d for t in reals for d in reversed(t.shape) if isinstance(d, str)), "")
-
-
-def _dims(contract: Contract, lane: str, length: int) -> dict[str, int]:
-    """The lane at this length, the others small, each as near as the precondition lets it be."""
-    out: dict[str, int] = {}
-    for k, (name, allowed) in enumerate(contract.pre.ranges.items()):
-        want = length if name == lane else _OTHERS[k % len(_OTHERS)]
-        if allowed.choices is not None:
-            out[name] = int(min(allowed.choices, key=lambda c: abs(c - want)))
-        else:
-            out[name] = int(min(max(want, allowed.low), allowed.high))
-    return out
 
 
 def _at_stake(
@@ -148,7 +135,7 @@ def _power(contract: Contract, bound: Bound, name: str) -> int | None:
     top = math.frexp(fmt.max_finite)[1] - 1
     if any(n.op in _ELEMENTARY for n in bound.program.nodes):
         return None
-    dims = _dims(contract, _lane(contract, bound), 1)
+    dims = at_length(contract, lane_of(contract, bound), 1)
     scalars = {s.name: s.default if s.default is not None else 1 for s in contract.scalars}
     hits = []
     for power in range(fmt.emin + 1, top, max(fmt.precision // 3, 1)):

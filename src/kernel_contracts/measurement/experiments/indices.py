@@ -95,14 +95,10 @@ def _wanted(name: str, fmt: Format) -> list[tuple[int, int, str, str]]:
 
 def _dims(contract: Contract, where: Indexing, table: int, count: int) -> dict[str, int]:
     index = next(t for t in contract.inputs if t.name == where.name)
-    out: dict[str, int] = {}
-    for name, allowed in contract.pre.ranges.items():
-        want = table if name == where.dim else count if name in index.shape else 2
-        if allowed.choices is not None:
-            out[name] = int(min(allowed.choices, key=lambda c: abs(c - want)))
-        else:
-            out[name] = int(min(max(want, allowed.low), allowed.high))
-    return out
+    return {
+        name: allowed.nearest(table if name == where.dim else count if name in index.shape else 2)
+        for name, allowed in contract.pre.ranges.items()
+    }
 
 
 def _filled(session: Session, case: Case, where: Indexing) -> dict[str, Array]:
