@@ -67,15 +67,28 @@ class ValueClass:
 
     def plan(self, contract: Contract, bound: Bound) -> Plan:
         """The contract's own protocol, completed by what the class cannot do without."""
-        inputs = _merged(contract.measure.inputs, self.extra_inputs)
-        shapes = _merged(contract.measure.shapes, self.extra_shapes)
-        sweeps = tuple((k, tuple(v)) for k, v in contract.measure.sweeps.items())
-        return Plan(inputs, shapes, contract.measure.samples, self.layouts, sweeps, experiment=self.experiment)
+        return protocol(contract, self.experiment, self.extra_inputs, self.extra_shapes, self.layouts)
 
     def judge(self, contract: Contract, bound: Bound, observations: Sequence[Observation]) -> Finding:
         from kernel_contracts.classes.judging import judge_values
 
         return judge_values(contract, bound, observations)
+
+
+def protocol(
+    contract: Contract,
+    experiment: str,
+    inputs: tuple[MeasureItem, ...] = (),
+    shapes: tuple[MeasureItem, ...] = (),
+    layouts: tuple[Layout, ...] = (Layout.CONTIGUOUS,),
+) -> Plan:
+    """What the contract lists under `measure`, and those inputs and shapes beside it that it does not name."""
+    measure = contract.measure
+    sweeps = tuple((k, tuple(v)) for k, v in measure.sweeps.items())
+    return Plan(
+        _merged(measure.inputs, inputs), _merged(measure.shapes, shapes), measure.samples, layouts, sweeps,
+        experiment=experiment,
+    )  # fmt: skip
 
 
 def _merged(first: tuple[MeasureItem, ...], second: tuple[MeasureItem, ...]) -> tuple[MeasureItem, ...]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from kernel_contracts.classes.base import Plan
+from kernel_contracts.classes.base import Plan, protocol
 from kernel_contracts.contracts.determinism import AXES, Promise, promise_of
 from kernel_contracts.contracts.evidence import Finding, Observation, Verdict
 from kernel_contracts.contracts.model import Bound, Contract, MeasureItem
@@ -34,10 +34,7 @@ class DeterminismClass:
     extra_inputs: tuple[MeasureItem, ...] = (MeasureItem("normal"), MeasureItem("wide", (20.0,)))
 
     def plan(self, contract: Contract, bound: Bound) -> Plan:
-        names = {item.name for item in contract.measure.inputs}
-        inputs = contract.measure.inputs + tuple(i for i in self.extra_inputs if i.name not in names)
-        sweeps = tuple((k, tuple(v)) for k, v in contract.measure.sweeps.items())
-        return Plan(inputs, contract.measure.shapes, contract.measure.samples, sweeps=sweeps, experiment="repeats")
+        return protocol(contract, "repeats", self.extra_inputs)
 
     def judge(self, contract: Contract, bound: Bound, observations: Sequence[Observation]) -> Finding:
         from kernel_contracts.classes.judging import judge_values

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from kernel_contracts.classes.base import Plan
+from kernel_contracts.classes.base import Plan, protocol
 from kernel_contracts.contracts.evidence import Finding, Observation, Signature, Verdict
 from kernel_contracts.contracts.model import Bound, Contract, MeasureItem
 
@@ -38,11 +38,7 @@ class ScheduleClass:
     extra_shapes: tuple[MeasureItem, ...] = (MeasureItem("tails", (16.0,)), MeasureItem("primes"))
 
     def plan(self, contract: Contract, bound: Bound) -> Plan:
-        measure = contract.measure
-        inputs = measure.inputs + _missing(measure.inputs, self.extra_inputs)
-        shapes = measure.shapes + _missing(measure.shapes, self.extra_shapes)
-        sweeps = tuple((k, tuple(v)) for k, v in measure.sweeps.items())
-        return Plan(inputs, shapes, measure.samples, sweeps=sweeps, experiment="schedules")
+        return protocol(contract, "schedules", self.extra_inputs, self.extra_shapes)
 
     def judge(self, contract: Contract, bound: Bound, observations: Sequence[Observation]) -> Finding:
         from kernel_contracts.classes.judging import judge_values
@@ -53,11 +49,6 @@ class ScheduleClass:
         if finding.verdict is Verdict.CONFORMS:
             finding = replace(finding, reason=_reason(finding, observations))
         return replace(finding, notes=(*finding.notes, *schedule_notes(observations)))
-
-
-def _missing(first: tuple[MeasureItem, ...], more: tuple[MeasureItem, ...]) -> tuple[MeasureItem, ...]:
-    names = {item.name for item in first}
-    return tuple(item for item in more if item.name not in names)
 
 
 def _signed(finding: Finding) -> Signature | None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from kernel_contracts.classes.base import Plan
+from kernel_contracts.classes.base import Plan, protocol
 from kernel_contracts.classes.policies import judge_policies
 from kernel_contracts.contracts.evidence import Finding, Observation, Verdict
 from kernel_contracts.contracts.model import Bound, Contract, MeasureItem
@@ -38,9 +38,7 @@ class SubnormalNumbers:
     extra_inputs: tuple[MeasureItem, ...] = ()
 
     def plan(self, contract: Contract, bound: Bound) -> Plan:
-        measure = contract.measure
-        sweeps = tuple((k, tuple(v)) for k, v in measure.sweeps.items())
-        return Plan(measure.inputs, measure.shapes, measure.samples, sweeps=sweeps, experiment="subnormals")
+        return protocol(contract, "subnormals")
 
     def judge(self, contract: Contract, bound: Bound, observations: Sequence[Observation]) -> Finding:
         finding = judge_policies(contract, bound, observations, _POLICIES)
