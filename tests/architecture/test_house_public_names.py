@@ -50,3 +50,16 @@ def test_a_star_import_brings_the_public_names_alone() -> None:
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
     assert not hasattr(kernel_contracts, "no_such_name")
+
+
+def test_no_name_of_a_package_is_that_of_a_part_of_it() -> None:
+    """Importing the part would put the module in the place of the name, whoever imports it first."""
+    clashes = []
+    for init in house.PACKAGE.rglob("__init__.py"):
+        parts = {p.stem for p in init.parent.iterdir() if p.suffix == ".py" or (p / "__init__.py").is_file()}
+        for node in ast.parse(init.read_text("utf-8")).body:
+            names = {node.name} if isinstance(node, ast.FunctionDef | ast.ClassDef) else set()
+            if isinstance(node, ast.ImportFrom):
+                names = {a.asname or a.name for a in node.names}
+            clashes += [f"{init.parent.name}.{n}" for n in names & parts]
+    assert clashes == []

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kernel_contracts.casebook import controls, fault_cases, survivors
+from kernel_contracts.casebook import control_kernels, fault_cases, survivors
 from kernel_contracts.casebook.running import Trial, class_of, trial, trial_names
 from kernel_contracts.casebook.survivors import Survivor
 from kernel_contracts.classes import classes
@@ -102,7 +102,7 @@ def test_a_trial_is_judged_by_verdict_and_name() -> None:
 
 def test_every_trial_has_a_name_and_a_class() -> None:
     names = trial_names()
-    assert len(names) == len(set(names)) == 2 * len(fault_cases()) + len(controls())
+    assert len(names) == len(set(names)) == 2 * len(fault_cases()) + len(control_kernels())
     assert {class_of(n) for n in names} <= set(classes())
 
 

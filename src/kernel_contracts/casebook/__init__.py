@@ -26,7 +26,7 @@ def fault_cases() -> dict[str, FaultCase]:
 
 
 @cache
-def controls() -> dict[str, Control]:
+def control_kernels() -> dict[str, Control]:
     """Every control by name."""
     found: dict[str, Control] = {}
     for module in (*modules("controls"), *modules()):
@@ -37,4 +37,4 @@ def controls() -> dict[str, Control]:
     return found
 
 
-__all__ = ["Control", "FaultCase", "controls", "fault_cases", "modules"]
+__all__ = ["Control", "FaultCase", "control_kernels", "fault_cases", "modules"]

@@ -55,10 +55,7 @@ class FaultCase:
     @property
     def source(self) -> dict[str, Any]:
         """The same as keywords."""
-        return {
-            "operation": self.operation or None,
-            "contract": str(CONTRACTS / self.contract) if self.contract else None,
-        }
+        return _source(self.operation, self.contract)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +80,13 @@ class Control:
 
     @property
     def source(self) -> dict[str, Any]:
-        return {
-            "operation": self.operation or None,
-            "contract": str(CONTRACTS / self.contract) if self.contract else None,
-        }
+        return _source(self.operation, self.contract)
 
     @property
     def target(self) -> str:
         """What a user would type. Requirement: the kernel is a function at the top of a file."""
         return f"{self.kernel.__code__.co_filename}:{self.kernel.__name__}"
+
+
+def _source(operation: str, contract: str) -> dict[str, Any]:
+    return {"operation": operation or None, "contract": str(CONTRACTS / contract) if contract else None}

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from kernel_contracts import api
-from kernel_contracts.casebook import controls, fault_cases
+from kernel_contracts.casebook import control_kernels, fault_cases
 from kernel_contracts.casebook.base import LIMIT, Control, FaultCase
 from kernel_contracts.checking import Options, Result, contracts_for, select
 from kernel_contracts.classes import classes
@@ -88,17 +88,25 @@ def check_case(case: FaultCase, which: str, seed: int) -> list[Result]:
     """Results of `faulty` or `sibling`, in this process unless the case must be alone."""
     if case.alone:
         return check_isolated(case, which, seed)
-    return check(
-        getattr(load(case.module), which), class_id=case.class_id, dtypes=case.dtypes, seed=seed, samples=case.samples,
-        limit=case.limit, **case.source,
-    )  # fmt: skip
+    return _here(case, getattr(load(case.module), which), seed)
 
 
 def check_isolated(case: FaultCase, which: str, seed: int) -> list[Result]:
     """The same through the public door, the kernel in a process of its own."""
+    return _isolated(case, f"{case.file}:{which}", seed)
+
+
+def _here(page: FaultCase | Control, kernel: Callable[..., Any], seed: int) -> list[Result]:
+    return check(
+        kernel, class_id=page.class_id, dtypes=page.dtypes, seed=seed, samples=page.samples, limit=page.limit,
+        **page.source,
+    )  # fmt: skip
+
+
+def _isolated(page: FaultCase | Control, target: str, seed: int) -> list[Result]:
     return api.check(
-        f"{case.file}:{which}", case.operation or None, contract=case.source["contract"], classes=[case.class_id],
-        dtypes=list(case.dtypes) or None, seed=seed, samples=case.samples,
+        target, **page.source, classes=[page.class_id], dtypes=list(page.dtypes) or None, seed=seed,
+        samples=page.samples,
     )  # fmt: skip
 
 
@@ -124,19 +132,19 @@ class Trial:
 def trial_names() -> tuple[str, ...]:
     """Everything that can be tried here: each case twice, then the controls."""
     here = (c.id for c in fault_cases().values() if not c.needs or importlib.util.find_spec(c.needs))
-    return (*(f"{c} {which}" for c in here for which in ("faulty", "sibling")), *controls())
+    return (*(f"{c} {which}" for c in here for which in ("faulty", "sibling")), *control_kernels())
 
 
 def class_of(name: str) -> str:
     """The contract class that a trial belongs to."""
-    return controls()[name].class_id if name in controls() else fault_cases()[name.split()[0]].class_id
+    return control_kernels()[name].class_id if name in control_kernels() else fault_cases()[name.split()[0]].class_id
 
 
 def trial(name: str, seed: int) -> list[Trial]:
     """Measures one page of the casebook; one result for each choice of dtypes."""
     began = time.process_time()
-    if name in controls():
-        control = controls()[name]
+    if name in control_kernels():
+        control = control_kernels()[name]
         conforms, signatures, results = control.conforms, control.signatures, _check_control(control, seed)
     else:
         case, which = fault_cases()[name.split()[0]], name.split()[1]
@@ -146,16 +154,7 @@ def trial(name: str, seed: int) -> list[Trial]:
 
 
 def _check_control(control: Control, seed: int) -> list[Result]:
-    source, dtypes = control.source, list(control.dtypes) or None
-    if control.alone:
-        return api.check(
-            control.target, source["operation"], contract=source["contract"], classes=[control.class_id], dtypes=dtypes,
-            seed=seed, samples=control.samples,
-        )  # fmt: skip
-    return check(
-        control.kernel, class_id=control.class_id, dtypes=control.dtypes, seed=seed, samples=control.samples,
-        limit=control.limit, **source,
-    )  # fmt: skip
+    return _isolated(control, control.target, seed) if control.alone else _here(control, control.kernel, seed)
 
 
 def _tried(name: str, conforms: bool, signatures: tuple[str, ...], result: Result, seconds: float) -> Trial:
