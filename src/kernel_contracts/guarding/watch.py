@@ -8,13 +8,13 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from kernel_contracts.errors import UsageError
 from kernel_contracts.guarding.budget import Budget
-from kernel_contracts.guarding.calls import PRODUCTS, UNCOVERED, Call, Weights, hidden, suspicious, understand_call
+from kernel_contracts.guarding.calls import PRODUCTS, Call, Weights, hidden, suspicious, understand_call
 from kernel_contracts.guarding.events import Account, Event, ProductFaultError, metrics
 from kernel_contracts.numerics.freivalds.product import check_product
 from kernel_contracts.numerics.freivalds.repair import repair
@@ -178,9 +178,4 @@ def guard(model: Any = None, **how: Any) -> Guard:
     return Guard(model, **how)
 
 
-def watched() -> Iterator[str]:
-    """The operations that are verified."""
-    yield from PRODUCTS
-
-
-__all__ = ["UNCOVERED", "Guard", "guard", "watched"]
+__all__ = ["Guard", "guard"]

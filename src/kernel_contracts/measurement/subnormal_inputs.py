@@ -32,12 +32,6 @@ def written(small: str, name: str, beside: str) -> str:
     return f"{small} {name} beside {beside}"
 
 
-def small_of(family: str) -> str:
-    """The input that a case's text says holds small numbers; empty where it says none or all."""
-    found = _ONE.match(family)
-    return found[2] if found else ""
-
-
 def make(request: Request, family: str) -> dict[str, Array]:
     """The inputs of a case as values. Integers are drawn as everywhere."""
     found = _ONE.match(family)
