@@ -17,7 +17,7 @@ from kernel_contracts.contracts.evidence import Case, Observation, Outcome
 from kernel_contracts.contracts.precondition import holds
 from kernel_contracts.contracts.scaling import Scaling, scalings_of
 from kernel_contracts.measurement.away import compare, ends_met
-from kernel_contracts.measurement.experiments.values import Values
+from kernel_contracts.measurement.experiments.base import Measured
 from kernel_contracts.measurement.session import Session
 from kernel_contracts.numerics.bounded import Array
 from kernel_contracts.numerics.interpret import Instance
@@ -40,13 +40,10 @@ class Call:
     """The promises that this call is made for."""
 
 
-class Scales(Values):
+class Scales(Measured):
     """The experiment of the class on scaling."""
 
     name = "scales"
-
-    def measure(self, session: Session, case: Case) -> Observation:
-        return super(Values, self).measure(session, case)
 
     def measure_on(self, session: Session, case: Case, inputs: Arrays) -> Observation:
         base, outputs, _ = session.called(case, inputs)
