@@ -6,6 +6,7 @@ range included, and no value is rounded twice on the way. A cast through an inte
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -21,8 +22,8 @@ OverflowMode = Literal["format", "saturate", "inf"]
 
 #: NumPy's own conversion to fp16 is the faster one for fewer elements than this.
 _FEW = 4096
-_BIAS = 1023
 _FIELD = 52
+_EXPONENT = np.int64(0x7FF << _FIELD)
 
 
 def round_to(x: Any, fmt: Format, *, overflow: OverflowMode = "format", flush: bool = False) -> Array:
@@ -93,9 +94,10 @@ def ulp_of(x: Any, fmt: Format) -> Array:
     """The spacing of `fmt` at |x|: that of the subnormals near zero, that of the top binade past the range."""
     x = np.asarray(x, dtype=np.float64)
     _need_real(fmt)
-    top = int(np.frexp(fmt.max_finite)[1]) - 1
-    exponent = np.clip(_exponent(x), fmt.emin, top)
-    return np.where(np.isnan(x), np.nan, np.ldexp(1.0, (exponent - (fmt.precision - 1)).astype(np.int32)))
+    binade = (x.view(np.int64) & _EXPONENT).view(np.float64)  # 2^floor(log2 |x|), zero below the normal numbers
+    top = 2.0 ** (math.frexp(fmt.max_finite)[1] - fmt.precision)
+    out = np.clip(binade * fmt.eps, fmt.least_subnormal, top)
+    return np.where(np.isnan(x), np.nan, out)
 
 
 def storage_dtype(fmt: Format) -> np.dtype[Any]:
@@ -140,11 +142,6 @@ def _storage(fmt: Format) -> Any:
 def _need_real(fmt: Format) -> None:
     if not fmt.is_real:
         raise ArithmeticScopeError(f"{fmt.name} is not a real format: there is no rounding to it; use fp32 or the like")
-
-
-def _exponent(x: Array) -> NDArray[np.int64]:
-    """floor(log2 |x|), -1023 for zero and for float64 subnormals, 1024 for infinities and NaN."""
-    return ((np.ascontiguousarray(x).view(np.int64).reshape(x.shape) >> _FIELD) & 0x7FF) - _BIAS
 
 
 def _past(x: Array, fmt: Format) -> bool:
