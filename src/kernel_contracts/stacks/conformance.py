@@ -211,7 +211,7 @@ def patterns(name: str) -> NDArray[Any]:
 
 
 def state() -> dict[str, Any]:
-    """What a stack must leave alone: switches of this thread's arithmetic, NumPy's, and the variables of the environment that can change results."""
+    """What a stack must leave alone: switches of arithmetic, here and in NumPy, and variables that change results."""
     tiny = np.full(3, 1e-40, np.float32)
     return {
         **{k: v for k, v in float_state().items() if k != "threads"},

@@ -35,7 +35,8 @@ def _by_name(function: Callable[..., Any]) -> tuple[str, ...]:
     return tuple(
         p.name
         for p in parameters
-        if p.kind not in stars and (p.kind is inspect.Parameter.KEYWORD_ONLY or p.default is not inspect.Parameter.empty)
+        if p.kind not in stars
+        and (p.kind is inspect.Parameter.KEYWORD_ONLY or p.default is not inspect.Parameter.empty)
     )
 
 
