@@ -13,7 +13,7 @@ from tempfile import gettempdir
 
 import typer
 
-from kernel_contracts.cli import calibrate, check, files, freivalds, inspect, replay, run, show, tolerance, tree
+from kernel_contracts.cli import calibrate, check, compare, files, freivalds, inspect, replay, run, show, tolerance, tree
 from kernel_contracts.errors import KernelContractsError, LanguageError
 
 app = typer.Typer(
@@ -24,7 +24,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for module in (check, run, calibrate, inspect, show, files, tolerance, replay, tree, freivalds):
+for module in (check, run, compare, calibrate, inspect, show, files, tolerance, replay, tree, freivalds):
     module.register(app)
 
 
