@@ -135,9 +135,9 @@ def select(contract: Contract, native: frozenset[str] | None, options: Options) 
 
 def check_contract(
     contract: Contract, bound: Bound, kernel: Callee, options: Options, *, seed: int, watch: Watch | None = None,
-    report: LoadReport | None = None, first: Sequence[Case] = (),
+    report: LoadReport | None = None, extra: Sequence[Case] = (),
 ) -> Result:  # fmt: skip
-    """Measures one contract for one choice of dtypes and judges it. `first` are cases measured before the planned ones."""
+    """Measures one contract for one choice of dtypes and judges it. `extra` cases come before the planned ones."""
     began = time.perf_counter()
     klass = classes()[contract.class_id]
     unknown = [p for p in options.params if p not in {s.name for s in contract.scalars}]
@@ -146,7 +146,7 @@ def check_contract(
     experiment = experiments()[plan.experiment]
     cases = experiment.cases(contract, bound, plan, seed=seed, samples=options.samples, fixed=fixed)
     session = Session(contract, bound, kernel, ladder(), tuple(mutants()))
-    cases = [*first, *experiment.completed(session, cases)]
+    cases = [*extra, *experiment.completed(session, cases)]
     seen: list[Observation] = []
     for done, case in enumerate(cases, 1):
         observation = experiment.measure(session, case)

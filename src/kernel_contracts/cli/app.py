@@ -13,7 +13,19 @@ from tempfile import gettempdir
 
 import typer
 
-from kernel_contracts.cli import calibrate, check, compare, files, freivalds, inspect, replay, run, show, tolerance, tree
+from kernel_contracts.cli import (
+    calibrate,
+    check,
+    compare,
+    files,
+    freivalds,
+    inspect,
+    replay,
+    run,
+    show,
+    tolerance,
+    tree,
+)
 from kernel_contracts.errors import KernelContractsError, LanguageError
 
 app = typer.Typer(

@@ -65,9 +65,7 @@ class Gap:
 
     def swapped(self) -> Gap:
         """The same with A and B in each other's place."""
-        return replace(
-            self, outside_a=self.outside_b, outside_b=self.outside_a, kind_a=self.kind_b, kind_b=self.kind_a
-        )
+        return replace(self, outside_a=self.outside_b, outside_b=self.outside_a, kind_a=self.kind_b, kind_b=self.kind_a)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,22 +145,27 @@ def _accusation(standing: Standing, gaps: Sequence[Gap], side: str) -> str:
 
 
 def _uncovered(gaps: Sequence[Gap]) -> tuple[str, str] | None:
-    """The first difference that no clause covers, and the clause that is missing; None where there is none."""
-    for gap in gaps:
-        if not gap.differing:
-            continue
-        if gap.clause:
-            return f"{_kinds(gap)}; no clause covers it", gap.clause
-        if gap.open and not gap.covered:
-            return (
-                f"{gap.open} of {gap.elements} elements differ where the contract admits every answer, with {gap.case}",
-                "a tolerance or policy for that range",
-            )
-        if gap.ratio > 1.0:
-            return (
-                f"they differ by {gap.ratio:.3g} times what the tolerances permit together, with {gap.case}",
-                "a tolerance that covers both answers",
-            )
+    """The first difference that no clause covers, and every clause that is missing; None where there is none."""
+    found = [said for g in gaps if g.differing and (said := _gap_in_contract(g)) is not None]
+    if not found:
+        return None
+    return found[0][0], "; ".join(dict.fromkeys(clause for _, clause in found))
+
+
+def _gap_in_contract(gap: Gap) -> tuple[str, str] | None:
+    """Why the contract does not cover a difference, and what it lacks."""
+    if gap.clause:
+        return f"{_kinds(gap)}; no clause covers it", gap.clause
+    if gap.open and not gap.covered:
+        return (
+            f"{gap.open} of {gap.elements} elements differ where the contract admits every answer, with {gap.case}",
+            "a tolerance or policy for that range",
+        )
+    if gap.ratio > 1.0:
+        return (
+            f"they differ by {gap.ratio:.3g} times what the tolerances permit together, with {gap.case}",
+            "a tolerance that covers both answers",
+        )
     return None
 
 

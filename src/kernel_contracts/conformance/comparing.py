@@ -143,7 +143,7 @@ def _fingerprints(reading: Reading, platform: str) -> list[str]:
 
 
 def compare(readings: Sequence[Reading], only: Sequence[str] = ()) -> Comparison:
-    """Settles every contract for every pair; `only` names the platforms to compare. UsageError where there is no pair."""
+    """Settles every contract for every pair; `only` names platforms to compare. UsageError where there is no pair."""
     sides = _sides(readings)
     if only:
         known = {s.name for s in sides} | {s.platform for s in sides}
@@ -153,23 +153,19 @@ def compare(readings: Sequence[Reading], only: Sequence[str] = ()) -> Comparison
         sides = tuple(s for s in sides if s.name in only or s.platform in only)
     pairs = _pairs(readings, sides)
     if not pairs:
-        raise UsageError("there is only one platform, so nothing to compare; give another run, or one of several stacks")
+        raise UsageError(
+            "there is only one platform and nothing to compare it with; give another run, or one of several stacks"
+        )
     unshared: Counter[tuple[str, str]] = Counter()
     companions = _companions(readings)
-    rows = [
-        row for name in _contract_names(readings) for row in _rows(name, readings, pairs, companions, unshared)
-    ]
+    rows = [row for name in _contract_names(readings) for row in _rows(name, readings, pairs, companions, unshared)]
     order = {(a.name, b.name): k for k, (a, b) in enumerate(pairs)}
-    return Comparison(
-        tuple(readings), sides, pairs, tuple(sorted(rows, key=lambda r: order[r.a, r.b])), dict(unshared)
-    )
+    return Comparison(tuple(readings), sides, pairs, tuple(sorted(rows, key=lambda r: order[r.a, r.b])), dict(unshared))
 
 
 def _sides(readings: Sequence[Reading]) -> tuple[Side, ...]:
     several = len(readings) > 1
-    return tuple(
-        Side(k, p, f"{r.label}:{p}" if several else p) for k, r in enumerate(readings) for p in r.platforms
-    )
+    return tuple(Side(k, p, f"{r.label}:{p}" if several else p) for k, r in enumerate(readings) for p in r.platforms)
 
 
 def _pairs(readings: Sequence[Reading], sides: Sequence[Side]) -> tuple[tuple[Side, Side], ...]:
@@ -241,8 +237,8 @@ def _evidence(
     a, b = (c for c in read if c is not None)
     if Verdict.INAPPLICABLE in (a.verdict, b.verdict):
         return None
-    standings = [Standing(c.verdict, c.reason, c.signature) for c in (a, b)]
-    evidence = Evidence(*standings)
+    ours, theirs = (Standing(c.verdict, c.reason, c.signature) for c in (a, b))
+    evidence = Evidence(ours, theirs)
     obstacles = _obstacles(met, a, b) if several or a.seed != b.seed else met.obstacles(a.fixed, b.fixed)
     if obstacles:
         return replace(evidence, obstacles=obstacles)

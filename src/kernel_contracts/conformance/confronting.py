@@ -205,7 +205,7 @@ class Confrontation:
                 continue
             mask = PATTERNS[feature](x, y)
             if feature == "subnormal" and mask.any():
-                mask &= self._disputed(a, values, name)
+                mask &= self._disputed(feature, a, values, name)
             if mask.any():
                 kinds = first_difference(x, y, mask)
                 gap = replace(
@@ -214,9 +214,9 @@ class Confrontation:
                 )  # fmt: skip
         return gap
 
-    def _disputed(self, r: Recorded, values: Sequence[Mapping[str, Array]], name: str) -> Array:
+    def _disputed(self, feature: str, r: Recorded, values: Sequence[Mapping[str, Array]], name: str) -> Array:
         """Elements where a zero is not within the bound: gradual underflow alone may give one."""
-        known = self._known(r, self.session.inputs(r.case))
+        known = self._known(r, FEATURES[feature].inputs(self.session, r.case))
         prices = [self._prices(known, v) for v in values]
         if any(name not in p for p in prices):
             return np.ones(values[0][name].shape, bool)
@@ -234,9 +234,7 @@ class Confrontation:
         return self._inputs[r.case.id]
 
     def _digests(self, made: Mapping[str, Array]) -> dict[str, str]:
-        return {
-            t.name: array_digest(to_storage(made[t.name], self.bound.inputs[t.name])) for t in self.contract.inputs
-        }
+        return {t.name: array_digest(to_storage(made[t.name], self.bound.inputs[t.name])) for t in self.contract.inputs}
 
     def _values(self, r: Recorded) -> dict[str, Array]:
         return {t.name: from_storage(x.array) for t, x in zip(self.contract.outputs, r.outputs, strict=True)}

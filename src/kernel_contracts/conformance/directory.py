@@ -50,7 +50,9 @@ class RunDirectory:
             try:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
-                raise UsageError(f"another kc run is writing to {self.root}; wait for it or choose another folder") from error
+                raise UsageError(
+                    f"another kc run is writing to {self.root}; wait for it, or use another folder"
+                ) from error
             yield
 
     def begin(self, manifest: Manifest, contracts: Mapping[str, str]) -> None:
@@ -152,7 +154,12 @@ class RunDirectory:
             self.text(path)
         for place in self.root.rglob("*"):
             name = place.relative_to(self.root).as_posix()
-            if place.is_file() and name not in self.digests and name not in (LEDGER, LOCK) and not name.endswith(".part"):
+            if (
+                place.is_file()
+                and name not in self.digests
+                and name not in (LEDGER, LOCK)
+                and not name.endswith(".part")
+            ):
                 raise UsageError(f"{place} is not in the run's {LEDGER}; it was put there afterwards")
 
 

@@ -104,10 +104,26 @@ def _injected(session: Session, case: Case) -> dict[str, Array]:
 
 
 def _tiny(contract: Contract, bound: Bound, seed: int) -> list[Case]:
-    if not any(f.is_real for f in bound.inputs.values()):
-        return []
+    """Every input subnormal, then one at a time, then one at a time just above: products with small factors are."""
+    names = [t.name for t in contract.inputs if bound.inputs[t.name].is_real]
+    texts = ["subnormal *", *(f"{how} {n}" for n in names for how in ("subnormal", "least normal"))]
     ordinary = fixed_cases(contract, bound, seed)[:1]
-    return [replace(c, family="subnormals") for c in ordinary]
+    return [replace(c, family=text) for c in ordinary for text in (texts if names else ())]
+
+
+def _tiny_inputs(session: Session, case: Case) -> dict[str, Array]:
+    request = session.request(case)
+    out = base(request)
+    how, _, name = case.family.rpartition(" ")
+    for t in request.reals:
+        if name in ("*", t.name):
+            digits = t.format.precision - 1
+            signs = np.where(request.rng.random(t.shape) < 0.5, -1.0, 1.0)
+            size = np.floor(2.0 ** (digits * request.rng.random(t.shape))) * t.format.least_subnormal
+            if how != "subnormal":
+                size = t.format.least_normal * request.rng.uniform(1.0, 2.0, t.shape)
+            out[t.name] = round_to(size if t.positive else size * signs, t.format)
+    return out
 
 
 def _past(contract: Contract, bound: Bound, seed: int) -> list[Case]:
@@ -144,7 +160,7 @@ FEATURES: Mapping[str, Feature] = {
         Feature(
             "subnormal", ("subnormal_input", "subnormal_result"),
             "policy subnormal_input = ... and policy subnormal_result = ... (C-PRC-03)", _tiny,
-            lambda s, c: s.inputs(c),
+            _tiny_inputs,
         ),
         Feature("overflow", ("overflow",), "policy overflow = ...", _past, _past_inputs),
         Feature(

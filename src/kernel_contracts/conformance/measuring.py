@@ -105,9 +105,7 @@ class Bench:
     def _measured(self, job: Job, kernel: Kernel | Ranks, report: LoadReport) -> Measured:
         fixed = fixed_cases(job.contract, job.bound, job.seed)
         options = Options(samples=job.samples, seed=job.seed)
-        result = check_contract(
-            job.contract, job.bound, kernel, options, seed=job.seed, report=report, first=fixed
-        )
+        result = check_contract(job.contract, job.bound, kernel, options, seed=job.seed, report=report, extra=fixed)
         session = Session(job.contract, job.bound, kernel, ladder())
         answers = _answers(session, [(c, None) for c in fixed])
         others = {}

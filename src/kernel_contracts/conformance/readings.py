@@ -1,4 +1,4 @@
-"""Runs as they are read for a comparison: checked against their ledgers, contracts elaborated from the recorded text."""
+"""Runs as they are read for a comparison: checked against their ledgers, contracts read from the recorded text."""
 
 from __future__ import annotations
 

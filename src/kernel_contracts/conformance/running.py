@@ -17,7 +17,7 @@ from kernel_contracts.conformance.platforms import Platform
 from kernel_contracts.conformance.workers import Workers
 from kernel_contracts.contracts.catalogue import standard_library
 from kernel_contracts.contracts.evidence import Finding, Verdict
-from kernel_contracts.contracts.model import Bound, Contract
+from kernel_contracts.contracts.model import Contract
 from kernel_contracts.errors import UsageError
 from kernel_contracts.vocabulary import vocabulary
 
@@ -107,7 +107,8 @@ class Run:
             if done is not None and (not done["unavailable"] or plan.obstacle):
                 yield done, True
             elif plan.obstacle:
-                yield self._keep(without(plan.job, Finding(Verdict.INAPPLICABLE, plan.obstacle), unavailable=True)), False
+                reason = Finding(Verdict.INAPPLICABLE, plan.obstacle)
+                yield self._keep(without(plan.job, reason, unavailable=True)), False
             else:
                 jobs.append(plan.job)
         if jobs:
@@ -170,6 +171,6 @@ def _check_kernel(platform: Platform, operations: Sequence[str]) -> None:
     if platform.target and not platform.target.endswith(".py") and len(operations) > 1:
         shown = ", ".join(operations[:3])
         raise UsageError(
-            f"kernel {platform.name} is one function and the contracts are of {len(operations)} operations ({shown} ...);"
-            f" name one operation, or a file with a function for each"
+            f"kernel {platform.name} is one function and the contracts are of {len(operations)} operations "
+            f"({shown} ...); name one operation, or a file with a function for each"
         )
