@@ -7,6 +7,7 @@ compared as they are for a kernel in a process of its own; one that is not trust
 from __future__ import annotations
 
 import inspect
+import os
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +34,13 @@ class InProcess:
     """A function called where it stands, through a stack's arrays."""
 
     def __init__(self, function: Function, stack: Stack, device: str = "") -> None:
-        self._function, self._stack = function, stack
+        if any(os.environ.get(k) != v for k, v in stack.environment.items()):
+            wanted = " ".join(f"{k}={v}" for k, v in stack.environment.items())
+            raise UsageError(
+                f"stack {stack.name} needs {wanted} before its process starts; "
+                f"name the kernel by its file, or start this process so"
+            )
+        self._function, self._stack = stack.compiled(function), stack
         self._device = device or stack.devices()[0]
         self._accepted = _keywords(function)
         self._spaces: dict[str, Schedules] = {}

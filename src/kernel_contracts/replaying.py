@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernel_contracts.api import builtin
+from kernel_contracts.api import real_target
 from kernel_contracts.checking import experiment_of
 from kernel_contracts.classes.judging import fails, violation
 from kernel_contracts.contracts.catalogue import load_text
@@ -49,7 +49,7 @@ def replay(path: str | Path, *, target: str | None = None, timeout: float = 30.0
     name = target or witness.target
     if not name:
         raise UsageError(f"{path} comes from a value, not from a kernel; say which one: --target FILE.py:FUNCTION")
-    real = builtin(name.removeprefix("builtin:"), witness.stack) if name.startswith("builtin:") else name
+    real = real_target(name, witness.stack)
     with opened(
         [contract], real, stack=witness.stack, device=witness.device, timeout=timeout, memory_mb=memory_mb
     ) as kernel:

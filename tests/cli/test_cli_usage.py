@@ -15,7 +15,7 @@ GOOD = f"{KERNELS}:honest"
     ("arguments", "says"),
     [
         (("check", GOOD), "--as OPERATION"),
-        (("check",), "Missing argument"),
+        (("check",), "say what to measure: a TARGET, or --as OPERATION"),
         (("check", GOOD, "--as", "softmaxx"), "did you mean `softmax`?"),
         (("check", GOOD, "--as", "silu", "--dtype", "fp31"), "no number format fp31"),
         (("check", GOOD, "--as", "silu", "--dtype", "fp8_e5m2"), "no contract is for fp8_e5m2"),

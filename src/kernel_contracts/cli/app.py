@@ -17,6 +17,7 @@ from kernel_contracts.cli import (
     calibrate,
     check,
     compare,
+    doctor,
     files,
     freivalds,
     inspect,
@@ -36,7 +37,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for module in (check, run, compare, calibrate, inspect, show, files, tolerance, replay, tree, freivalds):
+for module in (check, run, compare, calibrate, inspect, show, files, tolerance, replay, tree, freivalds, doctor):
     module.register(app)
 
 

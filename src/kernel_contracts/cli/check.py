@@ -13,8 +13,13 @@ if TYPE_CHECKING:
 
 def check(
     target: Annotated[
-        str, typer.Argument(help="path/to/file.py:function, package.module:function or builtin:OPERATION")
-    ],
+        str,
+        typer.Argument(
+            help="path/to/file.py:function, package.module:function, builtin:OPERATION or a kernel file of the stack; "
+            "left out: builtin:OPERATION of --as",
+            show_default=False,
+        ),
+    ] = "",
     operation: Annotated[str | None, typer.Option("--as", help="operation of the standard library")] = None,
     contract: Annotated[str | None, typer.Option("--contract", help="contract file, FILE or FILE:NAME")] = None,
     classes: Annotated[list[str] | None, typer.Option("--class", help="only these contract classes")] = None,
@@ -23,7 +28,7 @@ def check(
     seed: Annotated[
         int | None, typer.Option("--seed", min=0, help="default: drawn by the system, always shown")
     ] = None,
-    stack: Annotated[str, typer.Option("--stack", help="array library that the kernel takes")] = "numpy",
+    stack: Annotated[str, typer.Option("--stack", help="STACK or STACK@VARIANT the kernel is for")] = "numpy",
     device: Annotated[str, typer.Option("--device", help="device of that stack")] = "",
     params: Annotated[list[str] | None, typer.Option("--param", help="fix a parameter: eps=1e-6")] = None,
     timeout: Annotated[float, typer.Option("--timeout", min=0.01, help="seconds a call")] = 30.0,

@@ -57,19 +57,22 @@ def _signatures() -> Rows:
 
 
 def _stacks() -> Rows:
-    from kernel_contracts.stacks.base import stacks
+    from kernel_contracts.stacks.base import VARIANT, stacks
 
     out: Rows = []
     for s in stacks().values():
-        if s.available():
-            out.append(
-                (
-                    s.name,
-                    f"{s.version()}, devices {', '.join(s.devices())}, dtypes {', '.join(sorted(s.native_dtypes))}",
-                )
-            )
-        else:
+        if not s.available():
             out.append((s.name, f"not installed: {s.install_hint()}"))
+            continue
+        try:
+            facts = f"{s.version()}, devices {', '.join(s.devices())}, dtypes {', '.join(sorted(s.native_dtypes))}"
+        except Exception as error:  # installed, but its driver or its build does not fit this machine
+            facts = f"installed, but it does not start here: {type(error).__name__}: {error}"
+        out.append((s.name, facts))
+        if s.files:
+            out.append(("", f"runs {', '.join(s.files.values())}"))
+        for variant, settings in s.variants.items():
+            out.append((f"{s.name}{VARIANT}{variant}", " ".join(f"{k}={v}" for k, v in settings.items())))
     return out
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from kernel_contracts.api import builtin
+from kernel_contracts.api import complete, offered, real_target
 from kernel_contracts.checking import Options, Result, check_contract, contracts_for, select, witness_inputs
 from kernel_contracts.classes import classes
 from kernel_contracts.contracts.evidence import Observation, Verdict
@@ -52,27 +52,20 @@ class Run:
 
     def execute(self) -> list[Result]:
         """Measures everything; each result is printed and written before the next one starts."""
+        self.target, self.operation = complete(self.target, self.operation, self.contract)
         chosen = contracts_for(self.operation, self.contract, self.options.classes)
         adapter = find(self.stack)
-        real = (
-            builtin(self.target.removeprefix("builtin:"), self.stack)
-            if self.target.startswith("builtin:")
-            else self.target
-        )
+        real = real_target(self.target, self.stack)
         seed = self.options.seed if self.options.seed is not None else secrets.randbits(48)
         options = replace(self.options, seed=seed)
-        pairs = [(c, b) for c in chosen for b in select(c, adapter.native_dtypes, options)]
+        self._pairs(chosen, adapter.native_dtypes, options, self.stack)
         self._check_parameters(chosen)
-        if not pairs:
-            offered = ", ".join(sorted({d for c in chosen for b in c.bound for d in b.dtypes.values()}))
-            raise UsageError(
-                f"no contract is for {', '.join(options.dtypes or ()) or self.stack}; they cover {offered}"
-            )
         out = console(stderr=self._json_to_stdout)
         with opened(
             chosen, real, stack=self.stack, device=self.device, timeout=self.timeout, memory_mb=self.memory
         ) as kernel:
             report = kernel.load()
+            pairs = self._pairs(chosen, offered(adapter.native_dtypes, report), options, self.target)
             out.print(
                 f"{self.target}  on {self.stack} {report.stack_version} ({report.device}), seed {seed}", style="dim"
             )
@@ -82,6 +75,17 @@ class Run:
         self._stories(out)
         out.print(totals([r.finding for r in self.results]))
         return self.results
+
+    @staticmethod
+    def _pairs(
+        chosen: Sequence[Contract], native: frozenset[str], options: Options, whose: str
+    ) -> list[tuple[Contract, Bound]]:
+        """What is measured. Raises UsageError when it is nothing."""
+        pairs = [(c, b) for c in chosen for b in select(c, native, options)]
+        if not pairs:
+            covered = ", ".join(sorted({d for c in chosen for b in c.bound for d in b.dtypes.values()}))
+            raise UsageError(f"no contract is for {', '.join(options.dtypes or ()) or whose}; they cover {covered}")
+        return pairs
 
     @property
     def _json_to_stdout(self) -> bool:

@@ -23,13 +23,13 @@ def tree(
     seed: Annotated[int, typer.Option("--seed", min=0)] = 0,
 ) -> None:
     """Reveal the tree of additions behind a sum or a product, and confirm it bit for bit on random numbers."""
-    from kernel_contracts.api import builtin
+    from kernel_contracts.api import real_target
     from kernel_contracts.measurement.process import Kernel
     from kernel_contracts.measurement.sums import reveal_order
     from kernel_contracts.measurement.tree import NoTreeError
 
     fmt = _format(dtype)
-    real = builtin(target.removeprefix("builtin:"), stack) if target.startswith("builtin:") else target
+    real = real_target(target, stack)
     failed = False
     with Kernel(real, stack=stack, device=device, timeout=timeout) as kernel:
         report = kernel.load()

@@ -37,15 +37,10 @@ class Platform:
     def as_json(self) -> dict[str, str]:
         return asdict(self)
 
-    @property
-    def base(self) -> str:
-        """The stack without its variant."""
-        return self.stack.partition("@")[0]
-
     def kernel(self, operation: str) -> str | None:
         """The target of an operation on this platform; None where it has none."""
         if not self.target:
-            return natives(self.base).get(operation)
+            return natives(self.stack).get(operation)
         if self.target.endswith(".py"):
             return f"{self.target}:{operation}" if operation in _functions(self.target) else None
         return self.target
@@ -98,7 +93,7 @@ def _kernel(text: str, device: str) -> Platform:
         file = str(path.resolve())
         return Platform(name, stack or "numpy", file, sha256(file), _missing(stack or "numpy"), device)
     found = parse(target)
-    full = f"{found.file}:{found.attribute}" if found.file else target
+    full = ":".join(filter(None, (found.file, found.attribute))) if found.file else target
     return Platform(name, stack or "numpy", full, sha256(found.file), _missing(stack or "numpy"), device)
 
 

@@ -6,21 +6,49 @@ switch of the stack, since the switches are part of what is measured.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 from numpy.typing import NDArray
 
+from kernel_contracts.measurement.calls import Scope
+
+
+class KernelFile(Protocol):
+    """A kernel that is no Python function, opened and ready to be launched."""
+
+    formats: frozenset[str] | None
+    """Number formats that it takes and gives; None where it takes whatever the stack holds."""
+
+    def launch(self, scope: Scope) -> Callable[..., Any]:
+        """The kernel as a function: arrays of the stack in the order of the scope and scalars by name go in, an array
+        or a tuple of arrays in the order of the scope's outputs comes out.
+
+        Called once for each scope, before the clock runs. Raises TargetError with a sentence where the file cannot
+        serve this scope; whatever else it raises counts as the kernel's own failure.
+        """
+
 
 @runtime_checkable
 class Stack(Protocol):
-    """One array library with its devices."""
+    """One array library with its devices. `stacks.base.Plain` has what most stacks do not need."""
 
     name: str
-    """The word users type, for example `torch`."""
+    """The word users type, for example `torch`; `torch@one-thread` for a variant."""
     native_dtypes: frozenset[str]
     """Format names that are measured when the user names none; further formats may still convert."""
     requires: tuple[str, str]
     """Import name of the library, and what to install when it is missing."""
+    variants: Mapping[str, Mapping[str, str]]
+    """Named settings of the environment that change results: `one-thread` -> `OMP_NUM_THREADS` = `1`."""
+    environment: Mapping[str, str]
+    """Environment variables of its worker process, set before the process starts."""
+    files: Mapping[str, str]
+    """Suffixes of the kernel files that it runs, each with the form of a target: `.cl` -> `kernels.cl:entry`."""
+    natives: str
+    """The folder of `stacks/natives` that holds its own operations."""
+    lacks: frozenset[str]
+    """Operations and families (modules) of that folder that it does not offer."""
 
     def available(self) -> bool:
         """True when the library is installed; imports nothing."""
@@ -48,3 +76,9 @@ class Stack(Protocol):
 
     def install_hint(self) -> str:
         """One sentence with the command that installs the library."""
+
+    def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The kernel as this stack runs it: the function itself, or what a compiler makes of it."""
+
+    def open(self, file: str, entry: str, device: str) -> KernelFile:
+        """A kernel of one of the stack's `files`; TargetError with a sentence when it cannot be opened."""

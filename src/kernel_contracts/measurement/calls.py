@@ -6,7 +6,7 @@ Requirement: holds observations only. Outputs are arrays as the kernel returned 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from numpy.typing import NDArray
@@ -41,6 +41,42 @@ class Way:
     def as_json(self) -> dict[str, Any]:
         chosen = {} if self.index is None else {"index": self.index, "dims": dict(self.dims)}
         return {"parameter": self.parameter, "out": self.out, **chosen}
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """One array of a call by the contract's name for it."""
+
+    name: str
+    format: str
+    """Name of its number format, for example `fp32`."""
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What one call hands over and wants back, as the contract names it: what a Python signature would tell.
+
+    Hashable, so that whatever is compiled for a scope can be kept under it.
+    """
+
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    scalars: tuple[tuple[str, str], ...] = ()
+    """Name and type (`real`, `int`, `bool`) of each parameter that is passed, in the order of the scope."""
+    dims: tuple[tuple[str, int], ...] = ()
+    """The contract's sizes by name, in the order in which its scope mentions them."""
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Scope:
+        inputs, outputs = (
+            tuple(Tensor(t["name"], t["format"], tuple(t["shape"])) for t in data[key]) for key in ("inputs", "outputs")
+        )
+        scalars, dims = (tuple((name, value) for name, value in data[key]) for key in ("scalars", "dims"))
+        return Scope(inputs, outputs, scalars, dims)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +127,8 @@ class LoadReport:
     stack_version: str
     device: str
     fingerprint: Mapping[str, Any]
+    formats: frozenset[str] | None = None
+    """Number formats that a kernel file takes and gives; None where they are whatever the stack holds."""
 
     def accepts(self, scalar: str, arrays: int = 0) -> bool:
         """Whether `scalar` can be passed by name beside `arrays` positional arrays."""

@@ -24,8 +24,13 @@ _SWITCHES = (
 """Beginnings of environment variables that are known to change results."""
 
 
-def platform_fingerprint(stack: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Machine, operating system, Python, NumPy with its BLAS, switches, and the stack's own facts."""
+def platform_fingerprint(
+    stack: Mapping[str, Any] | None = None, settings: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Machine, operating system, Python, NumPy with its BLAS, switches, and the stack's own facts.
+
+    `settings` are the environment variables that the stack's variant asked for, as they are in this process.
+    """
     return {
         "os": platform.system(),
         "kernel": platform.release(),
@@ -36,7 +41,7 @@ def platform_fingerprint(stack: Mapping[str, Any] | None = None) -> dict[str, An
         "python": platform.python_version(),
         "numpy": {"version": np.__version__, "blas": _blas(), "simd": _simd()},
         "environment": {k: v for k, v in sorted(os.environ.items()) if k.startswith(_SWITCHES)},
-        "stack": dict(stack or {}),
+        "stack": {**(stack or {}), "settings": {k: os.environ.get(k, "") for k in sorted(settings or {})}},
     }
 
 

@@ -28,6 +28,7 @@ from kernel_contracts.measurement import exchange, family
 from kernel_contracts.measurement.calls import ArrayIn, CallResult, LoadReport, Way
 from kernel_contracts.measurement.communicator import Membership
 from kernel_contracts.measurement.schedule_space import Space
+from kernel_contracts.measurement.scoping import Announced, plain, scope_of
 from kernel_contracts.measurement.supervise import Ended, Supervised
 from kernel_contracts.measurement.target import parse, sha256
 
@@ -68,6 +69,8 @@ class Kernel:
         self._base = 0
         self._count = 0
         self._died = ""
+        self.announced: Announced = None
+        """The contract and dtypes that the calls are about: all that a kernel without a signature learns of them."""
 
     def __enter__(self) -> Kernel:
         return self
@@ -94,7 +97,7 @@ class Kernel:
 
     def spawn(self, environment: Mapping[str, str]) -> Kernel:
         """The same kernel in a process of its own, with more environment variables."""
-        return Kernel(
+        other = Kernel(
             self._text,
             stack=self._stack,
             device=self._device,
@@ -103,6 +106,8 @@ class Kernel:
             environment={**self._environment, **environment},
             working_directory=self._directory,
         )
+        other.announced = self.announced
+        return other
 
     def load(self) -> LoadReport:
         """Starts the worker if there is none; TargetError in one sentence when the kernel cannot be loaded."""
@@ -116,7 +121,7 @@ class Kernel:
         digest = sha256(self._target.file) if self._target.file else ""
         if self._report is not None and digest and digest != self._report.sha256:
             raise TargetError(f"{self._target.file} changed during the measurement; start it again")
-        self._worker = Supervised(self._environment, self._directory)
+        self._worker = Supervised(self._stack, self._environment, self._directory)
         try:
             self._report = self._start(self._worker, digest)
         except BaseException:
@@ -126,7 +131,7 @@ class Kernel:
         return self._report
 
     def _start(self, worker: Supervised, digest: str) -> LoadReport:
-        hello = {"stack": self._stack, "device": self._device, "memory_mb": self._memory_mb}
+        hello = {"device": self._device, "memory_mb": self._memory_mb}
         try:
             worker.send(hello)
             facts = worker.expect(("hello", "refused"), START_SECONDS, START_MEMORY)
@@ -151,6 +156,7 @@ class Kernel:
             stack_version=str(facts["version"]),
             device=str(facts["device"]),
             fingerprint=facts["fingerprint"],
+            formats=None if loaded.get("formats") is None else frozenset(map(str, loaded["formats"])),
         )
 
     def schedules(self, parameter: str, dims: Mapping[str, int]) -> Space:
@@ -188,13 +194,14 @@ class Kernel:
         worker = self._worker
         assert worker is not None
         positional = len(arrays) + (3 if member else 0)
-        passed = {k: _plain(k, v) for k, v in scalars.items() if report.accepts(k, positional)}
+        passed = {k: plain(k, v) for k, v in scalars.items() if report.accepts(k, positional)}
         image, places = exchange.pack(arrays)
         self._count += 1
         message = {
             "op": "call", "id": self._count, "size": image.size, "arrays": [place.as_json() for place in places],
             "scalars": passed, "poison": [(tuple(shape), _storage(name)) for shape, name in poison],
             "way": way and way.as_json(), **({"member": member.as_json()} if member else {}),
+            **({"scope": scope_of(self.announced, arrays, passed, poison).as_json()} if self._target.foreign else {}),
         }  # fmt: skip
         seconds, died, self._died = 0.0, self._died, ""
         memory = self._base + (self._memory_mb << 20) + image.size
@@ -232,6 +239,8 @@ class Kernel:
         message = worker.expect(kinds, seconds, memory)
         if message.get("id") != self._count:
             raise Ended(Outcome.CRASHED, "tampered with the control channel: an answer to another call")
+        if message["kind"] == "refused" and message.get("whose") == "kernel":
+            raise TargetError(str(message.get("text")))
         if message["kind"] == "refused":
             raise ArithmeticScopeError(f"stack {self._stack} cannot hold these inputs: {message.get('text')}")
         return message
@@ -271,17 +280,6 @@ def _output(worker: Supervised, place: Mapping[str, Any]) -> NDArray[Any]:
         data = np.asarray(data != 0).view(np.uint8)  # a byte that was never written is neither 0 nor 1
     output: NDArray[Any] = data.view(dtype).reshape(shape)
     return output
-
-
-def _plain(name: str, value: Any) -> Any:
-    """A scalar as JSON can carry it."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    if isinstance(value, (list, tuple)):
-        return [_plain(name, item) for item in value]
-    raise UsageError(f"scalar {name}={value!r}: pass a number, a bool, a text or a list of these")
 
 
 def _storage(format_: str) -> str:

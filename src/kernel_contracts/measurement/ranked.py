@@ -25,6 +25,7 @@ from kernel_contracts.errors import ArithmeticScopeError
 from kernel_contracts.measurement.calls import ArrayIn, CallResult, LoadReport
 from kernel_contracts.measurement.communicator import Membership, PeerFailed, waiting
 from kernel_contracts.measurement.process import Kernel
+from kernel_contracts.measurement.scoping import Announced
 
 _GRACE = 1.0
 """Seconds that the other ranks have once one of them has failed: they may be waiting for it for ever."""
@@ -48,6 +49,8 @@ class Ranks:
         self._directory = ""
         self._owner = os.getpid()
         self._count = 0
+        self.announced: Announced = None
+        """What `Kernel.announced` is, for every rank."""
 
     def __enter__(self) -> Ranks:
         return self
@@ -110,6 +113,7 @@ class Ranks:
             with ThreadPoolExecutor(world) as pool:
                 futures: dict[Future[CallResult], int] = {}
                 for rank, kernel in enumerate(members):
+                    kernel.announced = self.announced
                     mine = [replace(a, array=a.array[rank]) for a in arrays]
                     place = Membership(rank, world, self._count, self._seed, self._directory)
                     memory = [(shape[1:], fmt) for shape, fmt in poison]

@@ -58,6 +58,8 @@ class Session:
         self.contract, self.bound, self.kernel = contract, bound, kernel
         self.ladder, self.known = ladder, known
         self._diagnoser = Diagnoser(bound, mutants)
+        if hasattr(kernel, "announced"):  # a process may run a kernel file, which has no signature of its own
+            kernel.announced = contract, bound
         self.others = Spawner(kernel)
 
     # ------------------------------------------------------------------------------------------------ one case
@@ -285,11 +287,8 @@ class Session:
             if dtype != held:
                 return {}, "wrong_dtype", f"{name} came back as {dtype}, the scope says {held}"
             if tuple(array.shape) != shape:
-                return (
-                    {},
-                    "wrong_shape",
-                    f"{name} came back with shape {list(array.shape)}, the scope says {list(shape)}",
-                )
+                detail = f"{name} came back with shape {list(array.shape)}, the scope says {list(shape)}"
+                return {}, "wrong_shape", detail
             outputs[name] = from_storage(array)
         return outputs, "", ""
 

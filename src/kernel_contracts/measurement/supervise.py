@@ -47,7 +47,7 @@ class Ended(Exception):
 class Supervised:
     """A worker process with its channel and its two shared files."""
 
-    def __init__(self, environment: Mapping[str, str], directory: Path) -> None:
+    def __init__(self, stack: str, environment: Mapping[str, str], directory: Path) -> None:
         self.inbox, self.outbox = Region(), Region()
         to_worker, from_worker, printing = os.pipe(), os.pipe(), os.pipe()
         theirs = (to_worker[0], from_worker[1], self.inbox.fd, self.outbox.fd)
@@ -56,10 +56,10 @@ class Supervised:
         os.set_blocking(self._printing, False)
         self._owner = os.getpid()
         self._tail, self._open = bytearray(), True
-        command = [sys.executable, "-P", "-B", "-u", "-X", "faulthandler", "-m", ENTRY, str(os.getpid())]
+        command = [sys.executable, "-P", "-B", "-u", "-X", "faulthandler", "-m", ENTRY, stack, ",".join(environment)]
         start = functools.partial(
             _popen,
-            [*command, *map(str, theirs)],
+            [*command, str(os.getpid()), *map(str, theirs)],
             printing[1],
             theirs,
             directory,

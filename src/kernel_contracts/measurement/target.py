@@ -1,5 +1,7 @@
 """From the text a user types to the function it means: `path/to/file.py:function`, `package.module:Class.method`.
 
+Any other file, `kernels.cl:entry` or `model.onnx`, is for the stack to open; here it is a path and a name.
+
 Requirement: `parse` runs in the session and executes nothing; `resolve` runs the user's code, so only a worker calls
 it. Every failure is a TargetError of one sentence with the place, the cause and the next step.
 """
@@ -22,7 +24,7 @@ from typing import Any
 
 from kernel_contracts.errors import TargetError
 
-_FORMS = "write path/to/file.py:function or package.module:function"
+_FORMS = "write path/to/file.py:function, package.module:function or a kernel file (kc list stacks)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +35,14 @@ class Target:
     file: str
     """Absolute path; empty when a module is named."""
     module: str
+    """Empty for a file that is not Python."""
     attribute: str
-    """Dotted path inside the module."""
+    """Dotted path inside the module, or the entry of another file."""
+
+    @property
+    def foreign(self) -> bool:
+        """Whether the stack opens the file, not Python."""
+        return not self.module
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +60,10 @@ class Resolved:
 def parse(text: str, directory: str | Path = ".") -> Target:
     """The target that `text` names; file paths are taken from `directory` and must exist."""
     place, colon, attribute = text.rpartition(":")
+    for file, entry in ((text, ""), (place, attribute)):
+        path = Path(directory) / file
+        if path.suffix not in ("", ".py") and path.is_file():
+            return Target(text, str(path.resolve()), "", entry)
     if not colon and text.endswith(".py"):
         place, attribute = text, ""
     if not place:

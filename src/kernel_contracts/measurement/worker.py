@@ -23,9 +23,10 @@ from kernel_contracts.measurement.adapter import Stack
 from kernel_contracts.measurement.channel import Channel
 from kernel_contracts.measurement.communicator import joined
 from kernel_contracts.measurement.fingerprint import platform_fingerprint
+from kernel_contracts.measurement.foreign import Opened, check_claimed
 from kernel_contracts.measurement.poison import Poison
 from kernel_contracts.measurement.schedule_space import Schedules
-from kernel_contracts.measurement.target import Resolved, parse, resolve
+from kernel_contracts.measurement.target import Resolved, Target, parse, resolve
 
 LOST_CHANNEL = 70
 """Exit status when the worker can no longer talk to its session."""
@@ -71,6 +72,7 @@ class _Worker:
         self._memory: int = hello["memory_mb"] << 20
         self._map: mmap.mmap | None = None
         self._kernel: Resolved | None = None
+        self._opened: Opened | None = None
         self._libc = ctypes.CDLL(None)
         self._poison = Poison()
         self._fresh: dict[str, Any] = {}
@@ -80,7 +82,7 @@ class _Worker:
         """Facts about the platform, taken before any code of the kernel has run."""
         try:
             devices, version = self._stack.devices(), self._stack.version()
-            facts = platform_fingerprint(self._stack.fingerprint())
+            facts = platform_fingerprint(self._stack.fingerprint(), dict(self._stack.environment))
             self._fresh = conduct.float_state()
         except Exception as error:  # the library is there but does not start
             text = f"stack {self._stack.name} cannot be used here: {type(error).__name__}: {error}"
@@ -105,7 +107,7 @@ class _Worker:
             target = parse(text, directory)
             sys.path.insert(0, os.path.dirname(target.file) if target.file else directory)
             sys.argv[:] = [target.file or target.module]
-            kernel = self._kernel = resolve(target)
+            kernel = self._kernel = self._resolved(target)
         except TargetError as error:
             self._flush()
             return self._channel.send({"kind": "refused", "text": str(error)})
@@ -120,8 +122,17 @@ class _Worker:
                 "parameters": kernel.parameters,
                 "keywords": kernel.keywords,
                 "accepts_any": kernel.accepts_any,
+                "formats": self._opened and self._opened.formats and sorted(self._opened.formats),
             }
         )
+
+    def _resolved(self, target: Target) -> Resolved:
+        check_claimed(target, self._stack)
+        if target.foreign:
+            self._opened = Opened(self._stack, target, self._device)
+            return self._opened.resolved()
+        kernel = resolve(target)
+        return dataclasses.replace(kernel, function=self._stack.compiled(kernel.function))
 
     def _space(self, parameter: str) -> Schedules:
         assert self._kernel is not None
@@ -140,6 +151,7 @@ class _Worker:
         assert self._kernel is not None
         names = [place["name"] for place in message["arrays"]]
         way, schedule = message.get("way") or {}, contextlib.ExitStack()
+        function = self._kernel.function
         try:
             buffer = self._shared(message["size"])
             views, natives = conduct.prepare(self._stack, self._device, buffer, message["arrays"])
@@ -148,8 +160,11 @@ class _Worker:
             if "index" in way:
                 space = self._space(way["parameter"])
                 given |= schedule.enter_context(space.applied(way["dims"], way["index"]))
+            if self._opened is not None:
+                function = self._opened.launch(message["scope"])
         except (TypeError, MemoryError, TargetError, IndexError) as error:
-            return self._channel.send({"kind": "refused", "id": message["id"], "text": str(error)})
+            whose = "kernel" if self._opened and isinstance(error, TargetError) else "stack"
+            return self._channel.send({"kind": "refused", "id": message["id"], "text": str(error), "whose": whose})
         before = conduct.float_state()
         ready = self._channel.encode({"kind": "ready", "id": message["id"]})
         with schedule:
@@ -158,7 +173,7 @@ class _Worker:
             # A short read comes from Python's own small-object pool and leaves the poisoned memory alone.
             if self._channel.receive(_SHORT) is None:
                 os._exit(0)
-            function, comm = self._kernel.function, None
+            comm = None
             if "member" in message:
                 function, comm = joined(function, message["member"], self._stack, self._device)
             ending = conduct.run(function, natives, given, self._stack, self._device)

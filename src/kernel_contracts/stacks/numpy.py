@@ -10,18 +10,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernel_contracts.stacks.base import installed
+from kernel_contracts.stacks.base import Plain
+
+_VARIANTS = {
+    "one-thread": {"OPENBLAS_NUM_THREADS": "1"},
+    "two-threads": {"OPENBLAS_NUM_THREADS": "2"},
+    "haswell": {"OPENBLAS_CORETYPE": "Haswell"},
+    "sandybridge": {"OPENBLAS_CORETYPE": "Sandybridge"},
+    "prescott": {"OPENBLAS_CORETYPE": "Prescott"},
+    "x86-64-v2": {"NPY_DISABLE_CPU_FEATURES": "X86_V3"},
+}
 
 
-class NumpyStack:
+class NumpyStack(Plain):
     """The built-in stack. bf16 and fp8 work but are not offered unasked: NumPy widens them on the way."""
 
     name = "numpy"
     native_dtypes = frozenset({"fp64", "fp32", "fp16", "int8", "int16", "int32", "int64", "uint8", "bool"})
     requires = ("numpy", "numpy")
-
-    def available(self) -> bool:
-        return installed("numpy")
+    natives = "numpy"
+    variants = _VARIANTS
 
     def version(self) -> str:
         return str(np.__version__)
@@ -40,9 +48,6 @@ class NumpyStack:
         if isinstance(value, np.ndarray):
             raise TypeError(f"it is a {_kind(value)}, a subclass of numpy.ndarray; return a plain array")
         raise TypeError(f"it is a {_kind(value)}; return a numpy.ndarray")
-
-    def synchronize(self, device: str) -> None:
-        """NumPy returns when it is done."""
 
     def fingerprint(self) -> dict[str, Any]:
         import ml_dtypes

@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-from kernel_contracts.stacks.base import installed
+from kernel_contracts.stacks.base import Plain
 
 _BY_BITS: dict[str, np.dtype[Any]] = {
     "bfloat16": np.dtype(np.int16),
@@ -23,16 +23,24 @@ _BY_BITS: dict[str, np.dtype[Any]] = {
 }
 """Formats that cross as integers; PyTorch and ml_dtypes name them alike."""
 
+_VARIANTS = {
+    "one-thread": {"OMP_NUM_THREADS": "1"},
+    "two-threads": {"OMP_NUM_THREADS": "2"},
+    "default-isa": {"ATEN_CPU_CAPABILITY": "default"},
+    "avx2": {"ATEN_CPU_CAPABILITY": "avx2"},
+    "mkl-compatible": {"MKL_CBWR": "COMPATIBLE"},
+    "onednn-sse41": {"ONEDNN_MAX_CPU_ISA": "SSE41"},
+}
 
-class TorchStack:
+
+class TorchStack(Plain):
     """Eager PyTorch."""
 
     name = "torch"
     native_dtypes = frozenset({"fp64", "fp32", "fp16", "bf16", "int8", "int16", "int32", "int64", "uint8", "bool"})
     requires = ("torch", "torch")
-
-    def available(self) -> bool:
-        return installed("torch")
+    natives = "torch"
+    variants = _VARIANTS
 
     def version(self) -> str:
         import torch
@@ -111,9 +119,6 @@ class TorchStack:
         if torch.cuda.is_available():
             facts["cuda"] = _cuda_facts()
         return facts
-
-    def install_hint(self) -> str:
-        return "run: pip install 'kernel-contracts[torch]'"
 
 
 def _on_device(tensor: Any, device: str) -> Any:
