@@ -78,6 +78,12 @@ class Comparison:
     """For each pair, cells that only one of the two platforms offers."""
 
     @property
+    def alone(self) -> tuple[str, ...]:
+        """Platforms that nothing was compared with."""
+        paired = {s.name for pair in self.pairs for s in pair}
+        return tuple(s.name for s in self.sides if s.name not in paired)
+
+    @property
     def status(self) -> int:
         """0 all settled, 1 a violation or a gap in a contract, 2 not comparable."""
         counts = Counter(r.judgement.ruling for r in self.rows)
@@ -130,6 +136,7 @@ class Comparison:
                 }
                 for s in self.sides
             ],
+            "alone": list(self.alone),
             "matrix": self.matrix(),
             "counts": {ruling.value: counts[ruling] for ruling in Ruling},
             "rows": [r.as_json() for r in self.rows],
@@ -175,11 +182,11 @@ def _pairs(readings: Sequence[Reading], sides: Sequence[Side]) -> tuple[tuple[Si
     out: list[tuple[Side, Side]] = []
     for one, other in itertools.combinations(range(len(readings)), 2):
         ours, theirs = [s for s in sides if s.run == one], [s for s in sides if s.run == other]
-        named = {s.platform: s for s in theirs}
+        mine, named = {s.platform for s in ours}, {s.platform: s for s in theirs}
         out += [(s, named[s.platform]) for s in ours if s.platform in named]
-        lone = [s for s in ours if s.platform not in named]
-        rest = [s for s in theirs if s.platform not in {x.platform for x in ours}]
-        out += itertools.product(lone or (ours if rest else ()), rest or (theirs if lone else ()))
+        out += itertools.product(
+            [s for s in ours if s.platform not in named], [s for s in theirs if s.platform not in mine]
+        )
     return tuple(out)
 
 

@@ -117,7 +117,9 @@ class Run:
                     yield self._keep(measured), False
 
     def _keep(self, measured: Measured) -> dict[str, Any]:
-        self.directory.put(files(measured, cell_path(measured.cell), trace_path(measured.cell)))
+        made = files(measured, cell_path(measured.cell), trace_path(measured.cell))
+        known = self.directory.digests
+        self.directory.put({p: t for p, t in made.items() if not p.startswith("fingerprints/") or p not in known})
         return measured.record
 
 

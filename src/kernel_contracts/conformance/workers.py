@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing import get_context
@@ -19,11 +20,14 @@ from kernel_contracts.contracts.evidence import Finding, Verdict
 
 _TRIES = 2
 """How often a cell is begun before it is given up: a process of ours that dies twice at the same cell dies of it."""
+_LEAVE = 3.0
+"""Seconds that a process has to end its kernel before it is killed."""
 
 
 def _serve(pipe: Connection) -> None:
     """The program of a measuring process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent ends us
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # ended in the middle of a cell: the kernel's process is, too
     bench = Bench()
     try:
         while True:
@@ -49,6 +53,8 @@ class _Slot:
     def end(self) -> None:
         with contextlib.suppress(OSError):
             self.pipe.close()
+        self.process.terminate()
+        self.process.join(_LEAVE)
         self.process.kill()
         self.process.join()
 

@@ -28,6 +28,9 @@ def divergence(record: Mapping[str, Any], *, every: bool = False) -> RenderableT
     for pair in record["matrix"]:
         mine = [r for r in rows if (r["a"], r["b"]) == (pair["a"], pair["b"])]
         parts += _pair(pair, mine, every)
+    if record["alone"]:
+        names = ", ".join(record["alone"])
+        parts.append(Text(f"no counterpart in the other runs: {names}; kc compare of one run pairs its own", "dim"))
     parts.append(_totals(record["counts"]))
     return Group(*parts)
 
@@ -92,7 +95,7 @@ def _lines(rows: Iterable[Mapping[str, Any]]) -> list[Text]:
     for r in _grouped(rows):
         line = Text()
         line.append(f"  {r['ruling']:<21}", STYLE[r["ruling"]])
-        line.append(f"  {r['contract']:<24} ")
+        line.append(f"  {r['contract']:<30} ")
         line.append(f"{r['shown']:<10}", "cyan")
         if r["ruling"] == "legitimate divergence" and float(r["ratio"]) > 0:
             line.append(f" {ratio_text(float(r['ratio']))} of what is permitted, {r['differing']} of {r['elements']}")
@@ -106,16 +109,24 @@ def _lines(rows: Iterable[Mapping[str, Any]]) -> list[Text]:
 
 
 def _grouped(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Choices of dtypes of one contract with the same answer, in one row."""
+    """Choices of dtypes of one contract with the same answer in one row, and contracts with the same obstacle."""
     out: list[dict[str, Any]] = []
+    obstacles: dict[str, dict[str, Any]] = {}
     for r in rows:
         kinds = ",".join(r["dtypes"].values()) or "-"
         last = out[-1] if out else None
-        if last and all(last[k] == r[k] for k in ("contract", "ruling", "reason", "missing_clause")):
+        if r["ruling"] == "not comparable":
+            told = obstacles.setdefault(r["reason"], {**r, "names": [], "shown": ""})
+            told["names"].append(r["contract"])
+        elif last and all(last[k] == r[k] for k in ("contract", "ruling", "reason", "missing_clause")):
             last["shown"] += f" {kinds}"
         else:
             out.append({**r, "shown": kinds})
-    return out
+    for told in obstacles.values():
+        names = list(dict.fromkeys(told["names"]))
+        told["contract"] = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+        told["shown"] = f"{len(told['names'])} cells" if len(told["names"]) > 1 else ",".join(told["dtypes"].values())
+    return [*out, *obstacles.values()]
 
 
 def _totals(counts: Mapping[str, int]) -> Text:
