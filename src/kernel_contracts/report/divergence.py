@@ -39,15 +39,14 @@ def _share(part: int, whole: int) -> str:
     return "-" if not whole else f"{part / whole:.0%}"
 
 
-def _matrix(pairs: Sequence[Mapping[str, Any]]) -> Table:
+def _matrix(pairs: Sequence[Mapping[str, Any]]) -> RenderableType:
     """Shares of cells that agree: bit for bit above the diagonal, within the contract below it."""
     names = list(dict.fromkeys(n for p in pairs for n in (p["a"], p["b"])))
     found = {(p["a"], p["b"]): p for p in pairs}
     complete = len(pairs) == len(names) * (len(names) - 1) // 2
     if not complete or len(names) > _WIDEST_MATRIX or len(names) == 2:
         return _pairs_table(pairs)
-    table = Table(box=None, pad_edge=False, title="cells that agree: bit for bit above, within the contract below")
-    table.title_justify = "left"
+    table = Table(box=None, pad_edge=False)
     table.add_column("")
     for name in names:
         table.add_column(name, justify="right")
@@ -60,7 +59,7 @@ def _matrix(pairs: Sequence[Mapping[str, Any]]) -> Table:
             else:
                 cells.append(_share(pair["identical"] if j > i else pair["within"], pair["cells"]))
         table.add_row(row, *cells)
-    return table
+    return Group(Text("cells that agree: bit for bit above, within the contract below", "dim"), table)
 
 
 def _pairs_table(pairs: Sequence[Mapping[str, Any]]) -> Table:
