@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 SOURCE = Path(__file__).parents[2] / "src"
-KERNELS = '''
+KERNELS = """
 import os
 import time
 import numpy as np
@@ -30,8 +30,8 @@ def crashing(x):
 
 def hanging(x):
     time.sleep(600)
-'''
-CONTRACT = '''contract doubled-{k} version 1.0 implements C-CMP-01
+"""
+CONTRACT = """contract doubled-{k} version 1.0 implements C-CMP-01
 {{
   scope     doubled for P in {{fp32}} (x: P[N]) -> y: P[N]
   pre       N in 1..64 and finite(x)
@@ -44,7 +44,7 @@ CONTRACT = '''contract doubled-{k} version 1.0 implements C-CMP-01
     samples 1
   }}
 }}
-'''
+"""
 
 
 def written(folder: Path, contracts: int = 2) -> Path:

@@ -68,7 +68,9 @@ def test_nobody_is_accused_without_evidence_against_itself(evidence: Evidence) -
 
 
 @given(evidences)
-def test_a_legitimate_divergence_is_one_between_conforming_platforms_within_what_is_permitted(evidence: Evidence) -> None:
+def test_a_legitimate_divergence_is_one_between_conforming_platforms_within_what_is_permitted(
+    evidence: Evidence,
+) -> None:
     found = arbitrate(evidence)
     if found.ruling is Ruling.LEGITIMATE:
         assert evidence.a.verdict is evidence.b.verdict is Verdict.CONFORMS

@@ -42,7 +42,9 @@ def test_a_run_holds_what_a_comparison_elsewhere_needs(folder: Path) -> None:
     traces = [json.loads(t) for t in (root / "traces/mine/doubled-0/fp32.jsonl").read_text("utf-8").splitlines()]
     assert len(traces) == cell["result"]["samples"]
     assert {e["path"] for e in run_cases.ledger(root)} == {
-        p.relative_to(root).as_posix() for p in root.rglob("*") if p.is_file() and p.name not in (".lock", "digests.jsonl")
+        p.relative_to(root).as_posix()
+        for p in root.rglob("*")
+        if p.is_file() and p.name not in (".lock", "digests.jsonl")
     }
 
 
@@ -146,16 +148,25 @@ def test_a_file_gives_each_operation_its_function(folder: Path) -> None:
 
 
 def test_the_status_is_that_of_a_check(folder: Path) -> None:
-    assert kc("run", "two.kc", "--seed", 5, "--kernel", "mine=k.py:wrong", "-o", "a").status == 1
-    assert kc("run", "silu", "--dtype", "bf16", "--stacks", "numpy", "--class", "C-CMP-03", "--samples", 1, "-o", "b").status in (0, 1)
+    ended = kc("run", "two.kc", "--seed", 5, "--kernel", "mine=k.py:wrong", "-o", "a")
+    assert ended.status == 1
+    assert "kc replay a/witness/mine/doubled-0/fp32.json" in ended.out
+    assert kc("replay", "a/witness/mine/doubled-0/fp32.json").status == 1
+    assert kc(
+        "run", "silu", "--dtype", "bf16", "--stacks", "numpy", "--class", "C-CMP-03", "--samples", 1, "-o", "b"
+    ).status in (0, 1)
 
 
-def test_a_platform_that_dies_hangs_or_is_missing_costs_its_own_cells(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_platform_that_dies_hangs_or_is_missing_costs_its_own_cells(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from kernel_contracts.stacks.base import stacks
 
     monkeypatch.setattr(type(stacks()["torch"]), "available", lambda self: False)
     kernels = [x for n in ("crashing", "hanging", "good") for x in ("--kernel", f"{n}=k.py:{n}")]
-    ended = kc("run", "two.kc:doubled-0", "--seed", 5, "--stacks", "torch", *kernels, "--timeout", 0.2, "--jobs", 2, "-o", OUT)
+    ended = kc(
+        "run", "two.kc:doubled-0", "--seed", 5, "--stacks", "torch", *kernels, "--timeout", 0.2, "--jobs", 2, "-o", OUT
+    )
     assert ended.status == 1, ended.err
     found = {k.partition("/")[0]: (r["verdict"], r["signature"]) for k, r in run_cases.results(folder / OUT).items()}
     assert found == {

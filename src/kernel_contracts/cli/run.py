@@ -62,7 +62,7 @@ def _measured(one: Run, out: Console) -> Counter[str]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     counts: Counter[str] = Counter()
-    before = 0
+    before, witnesses = 0, []
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as progress:
         task = progress.add_task("cells", total=None)
@@ -72,11 +72,15 @@ def _measured(one: Run, out: Console) -> Counter[str]:
                 out.print(f"{len(one.plans)} cells, seed {one.seed}, into {one.directory.root}", style="dim")
             counts[record["result"]["verdict"]] += 1
             before += known
+            if record["result"]["witness"]:
+                witnesses.append(record["result"]["witness"])
             progress.advance(task)
             if not known:
                 out.print(_line(record))
     if before:
         out.print(f"{before} of {len(one.plans)} cells were there already", style="dim", highlight=False)
+    if witnesses:
+        out.print(f"a violation runs again with kc replay {one.directory.root / witnesses[0]}", style="dim")
     out.print(_totals(counts))
     return counts
 

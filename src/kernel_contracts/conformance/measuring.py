@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kernel_contracts.checking import Options, Result, check_contract
+from kernel_contracts.checking import Options, Result, check_contract, witness_of
 from kernel_contracts.conformance.fixed import FEATURES, feature_cases, fixed_cases, inputs_of
 from kernel_contracts.conformance.manifest import Cell
 from kernel_contracts.conformance.platforms import Platform
@@ -60,10 +60,8 @@ class Measured:
     record: dict[str, Any]
     traces: str = ""
     fingerprint: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def verdict(self) -> str:
-        return str(self.record["result"]["verdict"])
+    witness: str = ""
+    """Of a violation: what `kc replay` runs again."""
 
 
 class Bench:
@@ -118,10 +116,13 @@ class Bench:
             line(trace_record(job.contract, job.bound, seen, kernel=report.sha256, platform=platform)) + "\n"
             for seen in result.observations
         )
-        record_ = _record(job, result.finding, result, report, platform)
-        record_ |= {"fixed": [a.as_json() for a in answers]}
-        record_ |= {"beyond": {n: [a.as_json() for a in found] for n, found in others.items() if found}}
-        return Measured(job.cell, record_, traces, dict(report.fingerprint))
+        made = _record(job, result.finding, result, report, platform)
+        made |= {"fixed": [a.as_json() for a in answers]}
+        made |= {"beyond": {n: [a.as_json() for a in found] for n, found in others.items() if found}}
+        witness = witness_of(result, report, target=job.target, stack=job.platform.stack, device=job.platform.device)
+        if witness is not None:
+            made["result"]["witness"] = f"witness/{job.cell.path}.json"
+        return Measured(job.cell, made, traces, dict(report.fingerprint), witness.text() if witness else "")
 
 
 def _answers(session: Session, cases: Sequence[tuple[Case, str | None]]) -> list[Recorded]:
@@ -170,12 +171,14 @@ def _record(
 
 
 def files(measured: Measured, cell_file: str, trace_file: str) -> dict[str, str]:
-    """The files of a cell: the platform it ran on, its trace, its record last."""
+    """The files of a cell: the platform it ran on, its trace and witness, its record last."""
     out: dict[str, str] = {}
     if measured.fingerprint:
         text = json.dumps(measured.fingerprint, indent=1, sort_keys=True, default=str) + "\n"
         out[f"fingerprints/{measured.record['fingerprint'][:16]}.json"] = text
     if measured.traces:
         out[trace_file] = measured.traces
+    if measured.witness:
+        out[measured.record["result"]["witness"]] = measured.witness
     out[cell_file] = json.dumps(measured.record, allow_nan=False) + "\n"
     return out
