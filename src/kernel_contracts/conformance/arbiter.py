@@ -121,8 +121,8 @@ def arbitrate(evidence: Evidence) -> Judgement:
     sign_a, sign_b = _accusation(evidence.a, gaps, "outside_a"), _accusation(evidence.b, gaps, "outside_b")
     if sign_a or sign_b:
         ruling = Ruling.BOTH_VIOLATE if sign_a and sign_b else Ruling.A_VIOLATES if sign_a else Ruling.B_VIOLATES
-        said = [f"{side}: {sign}" for side, sign in (("A", sign_a), ("B", sign_b)) if sign]
-        return replace(total, ruling=ruling, reason="; ".join(said), signature_a=sign_a, signature_b=sign_b)
+        said = f"A: {sign_a}; B: {sign_b}" if sign_a and sign_b else sign_a or sign_b
+        return replace(total, ruling=ruling, reason=said, signature_a=sign_a, signature_b=sign_b)
     if not gaps:
         return Judgement(Ruling.NOT_COMPARABLE, "no answers were recorded to compare")
     if not total.differing:
