@@ -9,6 +9,7 @@ rounding of a far narrower output. Where no axis is summed, or its sum has one t
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kernel_contracts.measurement.inputs.base import Arguments, Array, Family, Request, TensorSpec, number
 
@@ -39,7 +40,7 @@ def _normal(spec: TensorSpec, request: Request) -> Array:
     return np.clip(request.rng.standard_normal(spec.shape), -largest, largest)
 
 
-def _copy(values: Array, axis: int, plus: Array, minus: Array, sign: float) -> None:
+def _copy(values: Array, axis: int, plus: NDArray[np.int64], minus: NDArray[np.int64], sign: float) -> None:
     moved = np.moveaxis(values, axis, 0)
     moved[minus] = sign * moved[plus]
 
