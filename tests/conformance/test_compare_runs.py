@@ -83,6 +83,11 @@ def test_a_run_can_be_carried_elsewhere(folder: Path) -> None:
     assert kc("compare", "a", "carried/b").status == 0
 
 
+def test_a_run_in_progress_is_not_compared(folder: Path) -> None:
+    with RunDirectory(folder / "b").locked():
+        assert "kc run is still writing to b" in one_sentence(kc("compare", "a", "b"))
+
+
 def test_a_changed_file_is_refused(folder: Path) -> None:
     place = folder / "b" / CELL
     place.write_text(place.read_text("utf-8").replace('"conforms"', '"violates"'), encoding="utf-8")

@@ -123,7 +123,7 @@ def arbitrate(evidence: Evidence) -> Judgement:
         ruling = Ruling.BOTH_VIOLATE if sign_a and sign_b else Ruling.A_VIOLATES if sign_a else Ruling.B_VIOLATES
         said = f"A: {sign_a}; B: {sign_b}" if sign_a and sign_b else sign_a or sign_b
         return replace(total, ruling=ruling, reason=said, signature_a=sign_a, signature_b=sign_b)
-    if not gaps:
+    if not total.elements:
         return Judgement(Ruling.NOT_COMPARABLE, "no answers were recorded to compare")
     if not total.differing:
         return replace(total, reason=f"all {total.elements} elements of {len(gaps)} inputs have the same bits")

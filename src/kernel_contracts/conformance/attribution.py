@@ -174,7 +174,7 @@ def _against(gap: Gap, admitted: Sequence[Any], x: Any, y: Any) -> Gap:
             width = np.where(one.free, np.inf, one.above - one.below)
             apart = np.abs(np.asarray(x - y, dtype=np.float64))
             priced = np.isfinite(width) & (width > 0) & np.isfinite(apart)
-            ratio = float((apart[priced] / width[priced]).max(initial=0.0))
+            ratio = float(np.max(np.where(priced, apart / width, 0.0), initial=0.0))
         gap = replace(gap, ratio=max(gap.ratio, ratio))
         if one.admissible is None:
             gap = replace(gap, open=gap.open + int(np.count_nonzero(one.free & (apart > 0))))

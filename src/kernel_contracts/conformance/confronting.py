@@ -85,6 +85,8 @@ class Confrontation:
         return tuple(self._gap(a, b) for a, b in zip(ours, theirs, strict=True))
 
     def _gap(self, a: Recorded, b: Recorded) -> Gap:
+        if a.skipped or b.skipped:
+            return Gap(a.where)
         if not a.answered or not b.answered:
             return self._endings(a, b)
         elements = sum(x.array.size for x in a.outputs)
@@ -193,6 +195,8 @@ class Confrontation:
 
     def _beyond(self, feature: str, a: Recorded, b: Recorded) -> Gap:
         clause = FEATURES[feature].clause
+        if a.skipped or b.skipped:
+            return Gap(a.where)
         if not a.answered or not b.answered:
             same = (a.outcome, a.defect) == (b.outcome, b.defect)
             gap = Gap(a.where, 1, 0 if same else 1, kind_a=ending(a), kind_b=ending(b))
@@ -244,8 +248,8 @@ def _measured(gap: Gap, price: _Price, x: Array, y: Array, mask: Array) -> Gap:
     """The gap with one output's differences counted in."""
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         apart = np.where((x == y) | ((x != x) & (y != y)), 0.0, np.abs(np.asarray(x - y, dtype=np.float64)))
-        finite = mask & ~price.free & np.isfinite(price.width) & (price.width > 0) & np.isfinite(apart)
-        ratio = float((apart[finite] / price.width[finite]).max(initial=0.0))
+        priced = mask & ~price.free & np.isfinite(price.width) & (price.width > 0) & np.isfinite(apart)
+        ratio = float(np.max(np.where(priced, apart / price.width, 0.0), initial=0.0))
     open_ = 0 if price.chosen else int(np.count_nonzero(mask & price.free & (apart != 0)))
     more = replace(gap, ratio=max(gap.ratio, ratio), open=gap.open + open_)
     if price.chosen and bool((mask & price.free).any()):
@@ -261,10 +265,10 @@ def _other_bits(x: Any, y: Any) -> Array:
     """Elements whose bytes differ."""
     a, b = np.ascontiguousarray(x), np.ascontiguousarray(y)
     if not a.size:
-        return np.zeros(a.shape, bool)
+        return np.zeros(x.shape, bool)
     rows = (a.size, a.dtype.itemsize)
     same = (a.reshape(-1).view(np.uint8).reshape(rows) == b.reshape(-1).view(np.uint8).reshape(rows)).all(axis=1)
-    return np.asarray(~same).reshape(a.shape)
+    return np.asarray(~same).reshape(x.shape)  # what has no axis got one on the way
 
 
 def _kind(r: Recorded) -> str:
