@@ -7,6 +7,7 @@ run on the first: the change at the end is what this step contributes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -65,6 +66,8 @@ class ModelFinding:
 
     def as_json(self) -> dict[str, Any]:
         return {
+            "record": "model",
+            "schema": 1,
             "model": self.model,
             "a": self.a,
             "b": self.b,
@@ -110,9 +113,18 @@ def attribute(model: Model, a: Player, b: Player) -> ModelFinding:
     ours, theirs = runs
     outputs = {n: agreement(ours[n], theirs[n]) for n in model.outputs}
     found = [_step(model, k, ours, a, b) for k, s in enumerate(model.steps) if s.operation not in MOVES]
-    total = sum(f.contribution for f in found)
-    steps = tuple(replace(f, share=f.contribution / total if total else 0.0) for f in found)
+    shares = _shares([f.contribution for f in found])
+    steps = tuple(replace(f, share=share) for f, share in zip(found, shares, strict=True))
     return ModelFinding(*names, model.name, outputs, steps)
+
+
+def _shares(contributions: Sequence[float]) -> list[float]:
+    """Parts of their sum; where some are no finite number, these share it among themselves."""
+    wild = sum(not math.isfinite(c) for c in contributions)
+    if wild:
+        return [0.0 if math.isfinite(c) else 1 / wild for c in contributions]
+    total = sum(contributions)
+    return [c / total if total else 0.0 for c in contributions]
 
 
 def _step(model: Model, k: int, ours: Arrays, a: Player, b: Player) -> StepFinding:
