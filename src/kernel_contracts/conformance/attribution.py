@@ -21,6 +21,7 @@ from kernel_contracts.answers.stories import tell
 from kernel_contracts.conformance.arbiter import Evidence, Gap, Judgement, Standing, arbitrate
 from kernel_contracts.conformance.model_file import MOVES, Model, Step
 from kernel_contracts.conformance.model_playing import Arrays, Player, StepFailed, calls_of
+from kernel_contracts.conformance.pricing import measured, price_of
 from kernel_contracts.contracts.evidence import Verdict
 from kernel_contracts.report.records import number
 
@@ -165,7 +166,8 @@ def judged(
         standings = [_standing(admission, v) for v in values]
         gap = Gap(step.name, sum(y.size for y in mine), sum(_differing(x, y) for x, y in zip(mine, other, strict=True)))
         for name in names:
-            gap = _against(gap, admitted[name], values[0][name], values[1][name])
+            for accepted in admitted[name]:
+                gap = measured(gap, price_of(accepted), values[0][name], values[1][name])
         found.append((call.contract.name, arbitrate(Evidence(standings[0], standings[1], (gap,)))))
     return max(found, key=lambda f: (not f[1].settled, f[1].ratio))
 
@@ -177,20 +179,6 @@ def _standing(admission: Admission, values: Mapping[str, Any]) -> Standing:
     if ratio > 1:
         return Standing(Verdict.VIOLATES, signature=str(tell(admission, values, Origin(), save=False).signature))
     return Standing(Verdict.CONFORMS)
-
-
-def _against(gap: Gap, admitted: Sequence[Any], x: Any, y: Any) -> Gap:
-    """The gap with one output measured against the strictest of its claims."""
-    for one in admitted:
-        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            width = np.where(one.free, np.inf, one.above - one.below)
-            apart = np.abs(np.asarray(x - y, dtype=np.float64))
-            priced = np.isfinite(width) & (width > 0) & np.isfinite(apart)
-            ratio = float(np.max(np.where(priced, apart / width, 0.0), initial=0.0))
-        gap = replace(gap, ratio=max(gap.ratio, ratio))
-        if one.admissible is None:
-            gap = replace(gap, open=gap.open + int(np.count_nonzero(one.free & (apart > 0))))
-    return gap
 
 
 def _differing(x: NDArray[Any], y: NDArray[Any]) -> int:
