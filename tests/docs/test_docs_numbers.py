@@ -23,7 +23,8 @@ def test_all_classes_are_done() -> None:
 
 def test_stacks() -> None:
     (listed,) = re.findall(r"^- stacks: (.*)\.$", README, re.MULTILINE)
-    assert {name.lower().replace("pytorch", "torch") for name in listed.split(" and ")} == set(stacks())
+    names = {name.lower().replace("pytorch", "torch").replace(" ", "") for name in re.split(", | and ", listed)}
+    assert names == set(stacks())
 
 
 def test_the_contract_shown_is_that_of_the_library() -> None:

@@ -124,7 +124,7 @@ def test_the_kit_notices_a_switch_that_is_changed() -> None:
     class Silencing(NumpyStack):
         def version(self) -> str:
             np.seterr(all="ignore")
-            os.environ["KC_TEST_SWITCH"] = "1"
+            os.environ["OMP_TEST_SWITCH"] = "1"
             return super().version()
 
     before = np.geterr()
@@ -132,7 +132,7 @@ def test_the_kit_notices_a_switch_that_is_changed() -> None:
         (last,) = [p for p in undisturbed(Silencing()) if "switch" in p.text]
     finally:
         np.seterr(**before)
-        os.environ.pop("KC_TEST_SWITCH", None)
+        os.environ.pop("OMP_TEST_SWITCH", None)
     assert last.broken == "environment, numpy_errors"
 
 

@@ -24,6 +24,7 @@ from kernel_contracts.formats import FORMATS
 from kernel_contracts.measurement.adapter import Stack
 from kernel_contracts.measurement.conduct import float_state
 from kernel_contracts.measurement.exchange import DTYPES
+from kernel_contracts.measurement.fingerprint import platform_fingerprint
 from kernel_contracts.stacks.base import find
 
 SHAPES = ((), (0,), (1,), (5,), (3, 4), (2, 0, 3), (2, 3, 4))
@@ -210,13 +211,13 @@ def patterns(name: str) -> NDArray[Any]:
 
 
 def state() -> dict[str, Any]:
-    """What a stack must leave alone: switches of this thread's arithmetic, NumPy's, and the environment."""
+    """What a stack must leave alone: switches of arithmetic, here and in NumPy, and variables that change results."""
     tiny = np.full(3, 1e-40, np.float32)
     return {
         **{k: v for k, v in float_state().items() if k != "threads"},
         "numpy_keeps_subnormals": bool((tiny * np.float32(1) == tiny).all()),
         "numpy_errors": dict(np.geterr()),
-        "environment": dict(os.environ),
+        "environment": platform_fingerprint()["environment"],
     }
 
 
