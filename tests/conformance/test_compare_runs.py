@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
 import run_cases
@@ -27,6 +28,7 @@ from kernel_contracts.measurement.emulated import Emulated
 from kernel_contracts.measurement.session import Session
 from kernel_contracts.numerics.rounding import to_storage
 from kernel_contracts.oracles import ladder
+from kernel_contracts.report.records import schema
 
 CELL = "cells/mine/doubled-0/fp32.json"
 
@@ -76,11 +78,25 @@ def test_two_runs_of_one_kernel_have_the_same_bits(folder: Path) -> None:
     }  # fmt: skip
 
 
+def test_what_is_written_is_of_the_published_schema(folder: Path) -> None:
+    validator = jsonschema.Draft202012Validator(schema("runs"))
+    for path in ("manifest.json", CELL):
+        validator.validate(json.loads((folder / "a" / path).read_text("utf-8")))
+    validator.validate(compared()[1])
+    with pytest.raises(jsonschema.ValidationError):
+        validator.validate({**compared()[1], "status": 3})
+
+
 def test_a_run_can_be_carried_elsewhere(folder: Path) -> None:
     shutil.move(folder / "b", folder / "carried" / "b")
     (folder / "k.py").unlink()
     (folder / "two.kc").unlink()
     assert kc("compare", "a", "carried/b").status == 0
+
+
+def test_a_run_in_progress_is_not_compared(folder: Path) -> None:
+    with RunDirectory(folder / "b").locked():
+        assert "kc run is still writing to b" in one_sentence(kc("compare", "a", "b"))
 
 
 def test_a_changed_file_is_refused(folder: Path) -> None:

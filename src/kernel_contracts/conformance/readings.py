@@ -112,6 +112,8 @@ def _one(root: Path, label: str) -> Reading:
     directory = RunDirectory(root)
     if not root.is_dir():
         raise UsageError(f"there is no run {root}; make one with kc run -o {root}")
+    if directory.busy():
+        raise UsageError(f"kc run is still writing to {root}; compare it when that has ended")
     directory.read_ledger()
     manifest = directory.manifest()
     if manifest is None:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernel_contracts.contracts.evidence import Case, Outcome
+from kernel_contracts.errors import ArithmeticScopeError
 from kernel_contracts.measurement.calls import ArrayIn, CallResult
 from kernel_contracts.measurement.emulated import Callee
 from kernel_contracts.measurement.exchange import DTYPES
@@ -78,6 +79,8 @@ class Recorded:
     may_refuse: bool = False
     """The contract lets a kernel raise at these sizes."""
     outputs: tuple[Answer, ...] = field(default=())
+    skipped: str = ""
+    """Why the platform could not be asked: its stack cannot hold the inputs."""
 
     @property
     def answered(self) -> bool:
@@ -99,6 +102,7 @@ class Recorded:
             "defect": self.defect,
             "may_refuse": self.may_refuse,
             "outputs": [a.as_json() for a in self.outputs],
+            "skipped": self.skipped,
         }
 
 
@@ -112,6 +116,7 @@ def recorded_from(data: Mapping[str, Any]) -> Recorded:
         str(data["defect"]),
         bool(data["may_refuse"]),
         tuple(answer_from(a) for a in data["outputs"]),
+        str(data.get("skipped", "")),
     )
 
 
@@ -138,9 +143,14 @@ class Tap:
 def record(session: Session, case: Case, inputs: Mapping[str, Array]) -> Recorded:
     """Calls the kernel once and keeps what came back."""
     tap = Tap(session.kernel)
-    seen, _, _ = session.called(case, inputs, tap)
-    digests = {a.name: array_digest(a.array) for a in tap.given}
+    try:
+        seen, _, _ = session.called(case, inputs, tap)
+    except ArithmeticScopeError as impossible:
+        return Recorded(case, _digests(tap), Outcome.RETURNED, skipped=str(impossible))
     outputs = tuple(Answer(np.array(o)) for o in tap.result.outputs) if not seen.defect else ()
-    return Recorded(
-        case, digests, seen.outcome, seen.detail, seen.defect, seen.readings.get("may_refuse") == 1.0, outputs
-    )
+    refused = seen.readings.get("may_refuse") == 1.0
+    return Recorded(case, _digests(tap), seen.outcome, seen.detail, seen.defect, refused, outputs)
+
+
+def _digests(tap: Tap) -> dict[str, str]:
+    return {a.name: array_digest(a.array) for a in tap.given}
