@@ -86,6 +86,8 @@ class Bench:
             return without(job, Finding(Verdict.INAPPLICABLE, str(error)), unavailable=True)
         try:
             return self._measured(job, kernel, report)
+        except ArithmeticScopeError as impossible:  # the stack has no such format, or no input meets the contract
+            return without(job, Finding(Verdict.INAPPLICABLE, str(impossible)))
         except KernelContractsError as error:
             self.close()
             return without(job, Finding(Verdict.ERROR, str(error)))
