@@ -190,6 +190,17 @@ def test_a_platform_that_dies_hangs_or_is_missing_costs_its_own_cells(
     }
 
 
+def test_a_kernel_that_hangs_is_not_asked_again_and_again(folder: Path) -> None:
+    ended = kc("run", "two.kc:doubled-0", "--seed", 5, "--kernel", "mine=k.py:hanging", "--timeout", 0.2, "-o", OUT)
+    assert ended.status == 1
+    cell = json.loads((folder / OUT / "cells/mine/doubled-0/fp32.json").read_text("utf-8"))
+    asked = [*cell["fixed"], *(r for found in cell["beyond"].values() for r in found)]
+    assert len(asked) > 10
+    assert sum(r["outcome"] == "hung" for r in asked) <= 2
+    assert all(r["outcome"] == "hung" or "no answer too often" in r["skipped"] for r in asked)
+    assert all(r["inputs"]["x"] for r in asked), "what it was not asked is still known"
+
+
 def test_a_stack_that_was_missing_is_measured_once_it_is_there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from kernel_contracts.stacks.base import stacks
 
