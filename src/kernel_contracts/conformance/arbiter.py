@@ -118,7 +118,7 @@ def arbitrate(evidence: Evidence) -> Judgement:
         sum(g.differing for g in gaps),
         sum(g.elements for g in gaps),
     )
-    sign_a, sign_b = _accusation(evidence.a, gaps, "outside_a"), _accusation(evidence.b, gaps, "outside_b")
+    sign_a, sign_b = _accusation(evidence.a, gaps, "a"), _accusation(evidence.b, gaps, "b")
     if sign_a or sign_b:
         ruling = Ruling.BOTH_VIOLATE if sign_a and sign_b else Ruling.A_VIOLATES if sign_a else Ruling.B_VIOLATES
         said = f"A: {sign_a}; B: {sign_b}" if sign_a and sign_b else sign_a or sign_b
@@ -137,11 +137,15 @@ def _accusation(standing: Standing, gaps: Sequence[Gap], side: str) -> str:
     """What speaks against one platform; empty where nothing does."""
     if standing.verdict is Verdict.VIOLATES:
         return standing.signature or standing.reason or "violates"
-    outside = [g for g in gaps if getattr(g, side)]
-    if outside:
-        count = sum(getattr(g, side) for g in outside)
-        return f"wrong_value: {count} recorded elements outside the bound, first with {outside[0].case}"
-    return ""
+    outside = [g for g in gaps if getattr(g, f"outside_{side}")]
+    if not outside:
+        return ""
+    first = outside[0]
+    kind = getattr(first, f"kind_{side}")
+    if kind:
+        return f"{kind}, with {first.case}"
+    count = sum(getattr(g, f"outside_{side}") for g in outside)
+    return f"wrong_value: {count} recorded elements outside the bound, first with {first.case}"
 
 
 def _uncovered(gaps: Sequence[Gap]) -> tuple[str, str] | None:

@@ -17,7 +17,7 @@ from kernel_contracts.conformance.arbiter import Gap
 from kernel_contracts.conformance.fixed import FEATURES, inputs_of
 from kernel_contracts.conformance.kinds import PATTERNS, ending, first_difference
 from kernel_contracts.conformance.pricing import Price, measured, price_of
-from kernel_contracts.conformance.recording import Recorded, array_digest
+from kernel_contracts.conformance.recording import Answer, Recorded, array_digest
 from kernel_contracts.contracts.model import Bound, Contract
 from kernel_contracts.errors import ArithmeticScopeError
 from kernel_contracts.measurement.calls import CallResult
@@ -62,6 +62,8 @@ class Confrontation:
         if [r.case for r in ours] != [r.case for r in theirs]:
             return ("the fixed inputs are other ones",)
         for a, b in zip(ours, theirs, strict=True):
+            if any(r.answered and not r.skipped and len(r.outputs) != len(self.contract.outputs) for r in (a, b)):
+                return (f"an answer to {a.where} does not have the outputs of the contract",)
             if dict(a.inputs) != dict(b.inputs):
                 return (f"the inputs of {a.where} differ, though their seeds are the same",)
             made = self._made(a)
@@ -79,9 +81,7 @@ class Confrontation:
         if not a.answered or not b.answered:
             return self._endings(a, b)
         elements = sum(x.array.size for x in a.outputs)
-        if [x.array.dtype for x in a.outputs] != [x.array.dtype for x in b.outputs] or [
-            x.array.shape for x in a.outputs
-        ] != [x.array.shape for x in b.outputs]:
+        if any(_type(x) != _type(y) for x, y in zip(a.outputs, b.outputs, strict=True)):
             return Gap(a.where, elements, 1, clause="the type of the outputs")
         other = {
             t.name: _other_bits(x.array, y.array)
@@ -127,7 +127,7 @@ class Confrontation:
                 kinds = first_difference(x[name], y[name], mask)
                 clause = f"post {name} within tolerance of reference"
                 found = replace(found, kind_a=kinds[0], kind_b=kinds[1], clause=clause)
-        return found
+        return replace(found, kind_a="", kind_b="") if found.outside_a or found.outside_b else found
 
     def _judged(self, known: Any, values: Mapping[str, Array]) -> tuple[dict[str, Price], dict[str, Array]]:
         """For each output that a claim names, what is permitted and which elements are wrong."""
@@ -233,6 +233,10 @@ def _other_bits(x: Any, y: Any) -> Array:
     rows = (a.size, a.dtype.itemsize)
     same = (a.reshape(-1).view(np.uint8).reshape(rows) == b.reshape(-1).view(np.uint8).reshape(rows)).all(axis=1)
     return np.asarray(~same).reshape(x.shape)  # what has no axis got one on the way
+
+
+def _type(answer: Answer) -> tuple[str, tuple[int, ...]]:
+    return answer.array.dtype.name, answer.array.shape
 
 
 def _kind(r: Recorded) -> str:

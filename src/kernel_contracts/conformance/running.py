@@ -104,7 +104,7 @@ class Run:
         for plan in self.plans:
             path = cell_path(plan.job.cell)
             done = self.directory.cell(plan.job.cell) if self.directory.holds(path) else None
-            if done is not None and (not done["unavailable"] or plan.obstacle):
+            if done is not None and not _again(done, plan):
                 yield done, True
             elif plan.obstacle:
                 reason = Finding(Verdict.INAPPLICABLE, plan.obstacle)
@@ -121,6 +121,11 @@ class Run:
         known = self.directory.digests
         self.directory.put({p: t for p, t in made.items() if not p.startswith("fingerprints/") or p not in known})
         return measured.record
+
+
+def _again(done: dict[str, Any], plan: Planned) -> bool:
+    """Whether a finished cell is worth another try: its platform is there now, or the fault was ours."""
+    return done["result"]["verdict"] == Verdict.ERROR.value or (done["unavailable"] and not plan.obstacle)
 
 
 def _contracts(wanted: Wanted) -> tuple[Contract, ...]:
