@@ -60,6 +60,11 @@ def formats(given: Mapping[str, str], place: str) -> frozenset[str]:
     return frozenset(names)
 
 
+def entry(given: Mapping[str, str], file: str, name: str) -> str:
+    """The kernel's own name. A file whose language has taken the name of its operation says `kernel = OTHER`."""
+    return given.get("kernel", name) if name == Path(file).stem else name
+
+
 def sizes(text: str, scope: Scope, place: str) -> tuple[int, ...]:
     """Numbers from `M, N * 2, 16`: the contract's sizes by name, and products."""
     named = dict(scope.dims)
