@@ -17,7 +17,7 @@ def freivalds(
     c: Annotated[Path, typer.Argument(help="their product, .npy")],
     accumulate: Annotated[str, typer.Option("--accumulate", help="format of the sums: fp32, fp16, acc14")] = "",
     operands: Annotated[str, typer.Option("--operands", help="format that operands may be cut to: tf32")] = "",
-    vectors: Annotated[int, typer.Option("--vectors", min=1, help="secret vectors")] = 2,
+    vectors: Annotated[int, typer.Option("--vectors", min=1, help="secret vectors")] = 1,
     block: Annotated[int, typer.Option("--block", min=0, help="columns a vector sees; 0 for all")] = 0,
     chunk: Annotated[int, typer.Option("--chunk", min=0, help="most terms summed in one go; 0 for any order")] = 0,
     seed: Annotated[int | None, typer.Option("--seed", min=0, help="default: drawn by the system, shown")] = None,

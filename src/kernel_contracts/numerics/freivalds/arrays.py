@@ -13,10 +13,12 @@ from typing import Any, Protocol
 import numpy as np
 
 PANEL_BYTES = 1 << 21
-"""Size of a panel: it stays in the last-level cache of a current core, and calls stay few."""
+"""Size of a panel that is widened first: it stays in the last-level cache of a current core, and calls stay few."""
+READ_BYTES = 1 << 23
+"""Size of a panel that is read as it is."""
 
-FLAT = 1.25
-"""Ratio of largest to mean up to which the largest stands for all: at most 12% on a threshold."""
+FLAT = 2.0
+"""Ratio of largest to mean up to which the mean stands for all."""
 
 
 class Arrays(Protocol):
@@ -26,6 +28,9 @@ class Arrays(Protocol):
 
     def wide(self, x: Any) -> Any:
         """x in the working precision; x itself where it is already."""
+
+    def fits(self, x: Any) -> bool:
+        """Whether x is in the working precision already."""
 
     def vector(self, x: Any) -> Any:
         """A NumPy vector as an array of the library, in the working precision."""
@@ -45,7 +50,13 @@ class Arrays(Protocol):
         """Sums along the axis before the last."""
 
     def flat(self, x: Any) -> float | None:
-        """The largest entry of a vector where it is at most `FLAT` times the mean, and known without waiting."""
+        """The mean of a vector where no entry is above `FLAT` times it, and that is known without waiting."""
+
+    def pick(self, weights: Any, at: Any) -> tuple[Any, Any]:
+        """Where the running sum of a vector of weights passes the shares `at` of its total; and that total."""
+
+    def take(self, x: Any, index: Any) -> Any:
+        """Some columns."""
 
     def transpose(self, a: Any) -> Any:
         """The last two axes exchanged, without a copy."""
@@ -61,12 +72,12 @@ class Arrays(Protocol):
         """Values as a float64 array; waits for a device."""
 
 
-def panels(rows: int, columns: int, batched: bool, itemsize: int = 4) -> Iterator[slice]:
-    """Ranges of rows whose panel fits the cache. A batch is taken whole: its matrices are small."""
+def panels(rows: int, columns: int, batched: bool, fits: bool, most: int = 1 << 62) -> Iterator[slice]:
+    """Ranges of at most `most` rows whose panel fits the cache. A batch is taken whole: its matrices are small."""
     if batched or rows == 0:
         yield slice(0, rows)
         return
-    height = max(16, PANEL_BYTES // max(1, columns * itemsize))
+    height = min(most, max(16, (READ_BYTES if fits else PANEL_BYTES) // max(1, 4 * columns)))
     for start in range(0, rows, height):
         yield slice(start, min(start + height, rows))
 
@@ -80,6 +91,9 @@ class NumPyArrays:
 
     def wide(self, x: Any) -> Any:
         return x if x.dtype == self._dtype else x.astype(self._dtype)
+
+    def fits(self, x: Any) -> bool:
+        return bool(x.dtype == self._dtype)
 
     def vector(self, x: Any) -> Any:
         return np.ascontiguousarray(x, dtype=self._dtype)
@@ -105,8 +119,16 @@ class NumPyArrays:
     def flat(self, x: Any) -> float | None:
         if x.ndim > 1 or not x.size:
             return None
-        largest = float(x.max())
-        return largest if largest <= FLAT * float(x.mean()) else None
+        mean = float(x.mean())
+        return mean if float(x.max()) <= FLAT * mean else None
+
+    def pick(self, weights: Any, at: Any) -> tuple[Any, Any]:
+        running = np.cumsum(weights, dtype=np.float64)
+        index = np.searchsorted(running, at * running[-1])
+        return np.minimum(index, weights.size - 1), self._dtype(running[-1])
+
+    def take(self, x: Any, index: Any) -> Any:
+        return x[..., index]
 
     def transpose(self, a: Any) -> Any:
         return np.swapaxes(a, -1, -2)
@@ -138,6 +160,9 @@ class TorchArrays:
     def wide(self, x: Any) -> Any:
         return x.detach().to(self._dtype)
 
+    def fits(self, x: Any) -> bool:
+        return bool(x.dtype == self._dtype)
+
     def vector(self, x: Any) -> Any:
         return self._torch.from_numpy(np.ascontiguousarray(x)).to(device=self._device, dtype=self._dtype)
 
@@ -159,6 +184,15 @@ class TorchArrays:
 
     def flat(self, x: Any) -> float | None:
         return None  # to know would be to wait for the device
+
+    def pick(self, weights: Any, at: Any) -> tuple[Any, Any]:
+        running = self._torch.cumsum(weights, 0, dtype=self._torch.float64)
+        shares = self._torch.as_tensor(at, device=self._device)
+        index = self._torch.searchsorted(running, shares * running[-1])
+        return index.clamp_(max=weights.shape[0] - 1), running[-1].to(self._dtype)
+
+    def take(self, x: Any, index: Any) -> Any:
+        return self._torch.index_select(x, -1, index)
 
     def transpose(self, a: Any) -> Any:
         return a.transpose(-1, -2)

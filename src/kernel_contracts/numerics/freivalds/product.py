@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Callable
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -10,14 +13,20 @@ from numpy.typing import NDArray
 
 from kernel_contracts.errors import ArithmeticScopeError, UsageError
 from kernel_contracts.numerics.freivalds import integers, look, quantum
-from kernel_contracts.numerics.freivalds.arrays import adapter, host
+from kernel_contracts.numerics.freivalds.arrays import Arrays, adapter, host
 from kernel_contracts.numerics.freivalds.operands import Operands, matrices, understand
-from kernel_contracts.numerics.freivalds.quantiles import NINETY_NINE, deviation
-from kernel_contracts.numerics.freivalds.screen import prepare, screen
-from kernel_contracts.numerics.freivalds.vectors import Vectors, draw
+from kernel_contracts.numerics.freivalds.quantiles import deviation
+from kernel_contracts.numerics.freivalds.screen import Screened, prepare, screen
+from kernel_contracts.numerics.freivalds.standing import Standing, standing
+from kernel_contracts.numerics.freivalds.vectors import GRADE, Vectors, draw
 from kernel_contracts.numerics.freivalds.verdict import Fault, ProductCheck
 
 Array = NDArray[np.float64]
+
+_SHARES = (np.arange(40) + 0.5) / 40
+_NORMAL = np.asarray([NormalDist().inv_cdf(x) for x in (np.arange(200) + 0.5) / 200])
+_EVEN = np.linspace(-0.9, 0.9, 10)
+"""Rows, residuals and graded magnitudes, each in equal shares."""
 
 
 def check_product(
@@ -27,7 +36,7 @@ def check_product(
     *,
     accumulate: str = "",
     operands: str = "",
-    vectors: int = 2,
+    vectors: int = 1,
     block: int = 0,
     seed: int | None = None,
     alpha: float = 1.0,
@@ -44,11 +53,12 @@ def check_product(
 
     Arrays of NumPy (ml_dtypes included), whatever turns into one, or tensors of PyTorch; matrices or batches.
     `accumulate` is the format in which products are summed (default fp32, or fp64 for fp64), `operands` one to which
-    they may be cut first (`tf32`). `vectors` secret vectors, of signs and Gaussian in turn, each on blocks of `block`
-    columns where that is not 0. `transpose` names the operands that are stored transposed. `false_alarm` bounds the
-    probability of accusing an honest product under the rounding model; with `rigorous` the bound of an accusation is
-    the worst case and none is possible. Integers are compared exactly. `precision` is that of the check, fp32 or fp64;
-    `chunk` promises that no more terms than that are summed in one go, which lowers what is found.
+    they may be cut first (`tf32`). `vectors` secret vectors, one of graded signs or several of signs and Gaussian in
+    turn, each on blocks of `block` columns where that is not 0. `transpose` names the operands that are stored
+    transposed. `false_alarm` bounds the probability of accusing an honest product under the rounding model; with
+    `rigorous` the bound of an accusation is the worst case and none is possible. Integers are compared exactly.
+    `precision` is that of the check, fp32 or fp64; `chunk` promises that no more terms than that are summed in one go,
+    which lowers what is found.
 
     Requirement: a and b are what the product was made from. Raises UsageError and ArithmeticScopeError.
     """
@@ -81,34 +91,59 @@ def _reals(given: Operands, secret: Vectors, false_alarm: float, rigorous: bool,
         )
         residual, variance = ops.to_numpy(seen.residual), ops.to_numpy(seen.variance)
         ratio = np.where(residual == 0, 0.0, np.abs(residual) / np.sqrt(variance))
+        usual = standing(ratio, threshold)
         loud = ~((ratio <= threshold) & (variance < np.inf))
-    suspects = {tuple(int(i) for i in place) for place in np.argwhere(loud.any(axis=(-1, -2)))}
-    statistic, also = _quantum(given, secret, residual, ops.to_numpy(seen.inner), false_alarm)
+        suspects = {tuple(int(i) for i in place) for place in np.argwhere(loud.any(axis=(-1, -2)))}
+        statistic, also = _quantum(given, secret, residual, ops.to_numpy(seen.inner), false_alarm)
+
+    def task(place: tuple[int, ...]) -> look.Task:
+        left, middle, right_, addends = matrices(given, place)
+        return look.Task(
+            left, middle, right_, given.alpha, addends, given.arithmetic, secret, threshold, false_alarm,
+            rigorous, place,
+        )  # fmt: skip
+
+    glanced = _glance(usual, suspects, task, also)
     suspects |= set(also)
     faults: list[Fault] = []
-    examined = cleared = unexamined = 0
+    examined = cleared = glanced
+    unexamined = 0
     z = float(np.max(ratio, initial=0.0)) if np.isfinite(ratio).all() else float("inf")
     if suspects:
         z = max((float(np.max(ratio[p], initial=0.0)) for p in np.ndindex(given.batch) if p not in suspects), default=0)
     for place in sorted(suspects):
-        left, middle, right_, addends = matrices(given, place)
-        task = look.Task(
-            left, middle, right_, given.alpha, addends, given.arithmetic, secret, threshold, false_alarm,
-            rigorous, place,
-        )  # fmt: skip
-        found = look.look(task, also.get(place, ()))
+        found = look.look(task(place), also.get(place, ()))
         faults += found.faults
         examined += found.examined
         cleared += found.cleared
         unexamined += found.unexamined
         z = max(z, found.z)
-    floor, rms = _floor(given, secret, ops.to_numpy(seen.norms), variance, threshold)
+    floor, rms = _floor(given, secret, seen, ops, false_alarm, rigorous, usual)
     return ProductCheck(
         not faults, tuple(faults), z, threshold, floor, rms, 0.0 if rigorous else false_alarm, 0.01,
         len(secret.kinds), max(secret.width, 1) if len(secret.blocks) > 1 else 0, secret.seed,
         given.arithmetic.check.name, examined, cleared, unexamined, statistic, time.perf_counter() - began,
-        given.dims, _formats(given),
+        given.dims, _formats(given), float(usual.limit[0]),
     )  # fmt: skip
+
+
+def _glance(
+    usual: Standing,
+    suspects: set[tuple[int, ...]],
+    task: Callable[[tuple[int, ...]], look.Task],
+    also: dict[tuple[int, ...], tuple[int, ...]],
+) -> int:
+    """Rows that stand out: wrong ones, and those of products under suspicion, join `also`; the others are counted."""
+    rows: dict[tuple[int, ...], list[int]] = {}
+    for *batch, row in usual.places:
+        rows.setdefault(tuple(batch), []).append(row)
+    cleared = 0
+    for place, some in rows.items():
+        wrong = some if place in suspects else look.glance(task(place), some)
+        cleared += len(some) - len(wrong)
+        if wrong:
+            also[place] = tuple(dict.fromkeys([*wrong, *also.get(place, ())]))
+    return cleared
 
 
 def _quantum(
@@ -138,25 +173,37 @@ def _quantum(
     return kept, also
 
 
-def _floor(given: Operands, secret: Vectors, norms: Array, variance: Array, threshold: float) -> tuple[float, float]:
+def _floor(
+    given: Operands, secret: Vectors, seen: Screened, ops: Arrays, false_alarm: float, rigorous: bool, usual: Standing
+) -> tuple[float, float]:
     """Detection floor over the output's rms, and that rms.
 
-    An error d in one element moves the residual of a vector of signs by d, so it is found when d less the honest
-    residual passes the threshold: with probability 0.99 from (threshold + 2.33) sqrt(V) on. Rows differ; the V that 99%
-    of them do not exceed is taken.
+    An error d in one element moves its row's residual by d |r_j|, so the row is examined where that less an honest
+    residual, normal and of the usual scale, passes the limit. The floor is the d that does so with probability 0.99
+    over rows, columns and residuals. The element is then called a fault where d passes its bound, which is estimated
+    for an element of 2.58 times the rms: 99% are smaller.
     """
-    if variance.size == 0:
+    noise, norm = (x[np.isfinite(x)] for x in (ops.to_numpy(seen.variance)[..., 0], ops.to_numpy(seen.norms)))
+    if not (noise.size and norm.size):
         return float("inf"), 0.0
-    width = max(secret.width, 1)
-    signs = [i for i, kind in enumerate(secret.column_kinds()) if kind == "signs"]
-    finite, seen = norms[np.isfinite(norms)], variance[..., signs]
-    seen = seen[np.isfinite(seen)]
-    if not finite.size or not seen.size:
-        return float("inf"), 0.0
-    rms = abs(given.alpha) * float(np.sqrt(np.mean(finite) / width))
-    at = min(seen.size - 1, int(0.99 * seen.size))
-    absolute = (threshold + NINETY_NINE) * float(np.sqrt(np.partition(seen, at)[at]))
+    rms = abs(given.alpha) * math.sqrt(float(np.mean(norm)) / max(secret.width, 1))
+    spread = np.sqrt(np.quantile(noise, _SHARES))[:, None, None]
+    least = (1 + GRADE * _EVEN if secret.kinds[0] == "graded" else np.ones(1))[:, None]
+    looked_at = np.quantile(spread * usual.doubt * (usual.limit[0] + usual.scale[0] * _NORMAL) / least, 0.99)
+    absolute = max(float(looked_at), _called(given, rms, false_alarm, rigorous))
     return (absolute / rms if rms > 0 else float("inf")), rms
+
+
+def _called(given: Operands, rms: float, false_alarm: float, rigorous: bool) -> float:
+    """What `examine` allows an element of 2.58 times the rms, of terms that are spread evenly."""
+    ar, (m, k, n) = given.arithmetic, given.dims
+    u, half = ar.accumulator.u, 2.58 * rms * ar.output.u if ar.rounds_output else 0.0
+    if rigorous:
+        return (k + 2) * math.sqrt(k) * u * rms + half
+    proxy = 2 * (2.58**2 * k / 3 + k / 6 + 1)
+    cut = 4 * ar.operands.u * math.sqrt(k) * rms if ar.operands is not None else 0.0
+    # A quarter more for the least lucky order.
+    return 1.25 * deviation(false_alarm / 2, m * n) * u * rms * math.sqrt(proxy) + u * math.sqrt(k) * rms + half + cut
 
 
 def _integers(given: Operands, secret: Vectors, began: float) -> ProductCheck:
@@ -165,16 +212,19 @@ def _integers(given: Operands, secret: Vectors, began: float) -> ProductCheck:
             "integer products are checked as A B alone: leave out alpha, beta, bias and operands"
         )
     faults: list[Fault] = []
-    missed = 0.0
+    missed, count = (
+        0.0,
+        max(2, len(secret.kinds)),
+    )  # where products wrap, one vector alone misses the worst half the time
     for place in np.ndindex(given.batch):
         a, b, c, _ = matrices(given, place)
-        found = integers.residual(a, b, c, len(secret.kinds), secret.seed)
+        found = integers.residual(a, b, c, count, secret.seed)
         missed = max(missed, found.missed)
         for row in found.rows[: look.FIRST]:
             faults.append(_integer_fault(a, b, c, int(row), place, len(found.rows)))
     return ProductCheck(
         not faults, tuple(faults), float("inf") if faults else 0.0, 0.0, 0.0, 0.0, 0.0, missed,
-        len(secret.kinds), 0, secret.seed, "integers", len(faults), 0, 0, None, time.perf_counter() - began,
+        count, 0, secret.seed, "integers", len(faults), 0, 0, None, time.perf_counter() - began,
         given.dims, _formats(given),
     )  # fmt: skip
 

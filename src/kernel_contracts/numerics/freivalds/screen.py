@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from kernel_contracts.numerics.freivalds import model
 from kernel_contracts.numerics.freivalds.arrays import Arrays
 from kernel_contracts.numerics.freivalds.quantiles import mean_square
-from kernel_contracts.numerics.freivalds.thin import read
-from kernel_contracts.numerics.freivalds.vectors import Vectors
+from kernel_contracts.numerics.freivalds.thin import WHOLE, Picked, read, sampled, slab
+from kernel_contracts.numerics.freivalds.vectors import GRADE, Vectors
 
-CENTRED = 0.1
+CENTRED = 0.3
 """Share of Q up to which the means' part of N is bounded rather than computed."""
+
+
+#: By how much ||r o e||^2 may exceed ||e||^2, given the magnitudes of r.
+_SPREAD: dict[str, Callable[[float, int], float]] = {
+    "signs": lambda p, n: 1.0,
+    "graded": lambda p, n: (1 + GRADE) ** 2,
+    "gaussian": mean_square,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +39,9 @@ class Block:
     centred: bool
     """Whether means add so little that their bound (Cauchy-Schwarz) may stand for them: spares the row sums of A."""
     flat: float | None
-    """The largest s_k^2 where all are alike: then ||A_i||^2 times it stands for Q_i, which spares the squares of A."""
+    """The mean s_k^2 where all are alike: then ||A_i||^2 times it stands for Q_i."""
+    weights: Any
+    """How Q_i is taken from A: None for ||A_i||^2, some columns, or s_k^2 for all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +52,8 @@ class Right:
     vectors: Vectors
     secrets: list[list[Any]]
     """R itself in the library's arrays, block by block."""
+    thorough: bool = False
+    """Whether statistics are taken from every column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,23 +79,35 @@ class Addend:
     value: Any
 
 
-def prepare(ops: Arrays, b: Any, vectors: Vectors) -> Right:
-    """The pass over B."""
+def prepare(ops: Arrays, b: Any, vectors: Vectors, *, thorough: bool = False) -> Right:
+    """The pass over B; `thorough` takes statistics from every column."""
     blocks, secrets = [], []
     for start, stop in vectors.blocks:
         rs = [ops.vector(vectors.values[start:stop, c]) for c in range(len(vectors.kinds))]
         part = b if len(vectors.blocks) == 1 else b[..., start:stop]
-        found = read(ops, part, rs, [None], column_sums=True)
+        seen = slice(0, stop - start) if thorough else slab(stop - start, vectors.seed)
+        found = read(ops, part, rs, [None], column_sums=True, part=seen)
         k = max(1, b.shape[-2])
         means = found.column_sums / k
         squares = found.squares[0]
         flat = ops.flat(squares)
         typical = squares.sum(-1) / k
-        beyond = ops.maximum((means * means).sum(-1) - typical / k, 0.0)
+        share = (stop - start) / max(1, seen.stop - seen.start)
+        beyond = ops.maximum(share * (means * means).sum(-1) - typical / k, 0.0)
         centred = flat is not None and float(k * beyond) <= CENTRED * float(typical)
-        blocks.append(Block(found.products, squares, beyond, centred, flat))
+        weights = None if flat is not None else squares if thorough else _weights(ops, squares, vectors.seed)
+        blocks.append(Block(found.products, squares, beyond, centred, flat, weights))
         secrets.append(rs)
-    return Right(blocks, vectors, secrets)
+    return Right(blocks, vectors, secrets, thorough)
+
+
+def _weights(ops: Arrays, squares: Any, seed: int) -> Any:
+    """Columns of A in proportion to s_k^2, evenly over their running sum; all of them where there are few."""
+    count = sampled(squares.shape[-1])
+    if len(squares.shape) > 1 or squares.shape[-1] <= WHOLE:
+        return squares
+    index, total = ops.pick(squares, (np.arange(count) + (seed % 1009 + 0.5) / 1009) / count)
+    return Picked(index, total / count)
 
 
 def screen(
@@ -101,8 +127,9 @@ def screen(
     centred = all(block.centred for block in right.blocks)
     ones = [] if centred else [_like(ops.vector([1.0] * k), images[0])]
     plain = all(block.flat is not None for block in right.blocks)
-    weights = [None] if plain else [block.row_squares for block in right.blocks]
-    left = read(ops, a, [*images, *ones], weights)
+    weights = [None] if plain else [b.row_squares if b.weights is None else b.weights for b in right.blocks]
+    part = slab(k, right.vectors.seed) if plain and not right.thorough else None
+    left = read(ops, a, [*images, *ones], weights, part=part)
     residuals, variances, inners, sketches, norms = [], [], [], [], []
     for index, (block, (start, stop)) in enumerate(zip(right.blocks, right.vectors.blocks, strict=True)):
         width = stop - start
@@ -114,23 +141,35 @@ def screen(
         for z in raw[1:]:
             sketch = sketch + z * z
         squares = left.squares[0] * block.flat if plain else left.squares[index]
+        if not right.thorough and len(a.shape) == 2 and (plain or block.weights is not None):
+            squares = _shrunk(ops, squares, sampled(k), k)
         if centred:
             means = CENTRED * squares  # (sum_k A_ik)^2 <= K ||A_i||^2
         else:
             means = left.products[-1] * left.products[-1] * _last(block.mean_squares)
         facts = model.RowFacts(squares, means, sketch / passes, added)
-        v = model.variance(ops, facts, arithmetic, k, width, alpha, unit)
-        inner = model.variance(ops, facts, arithmetic, k, width, alpha, unit, rounded=False)
-        norms.append(model.norms(ops, facts))
+        norm = model.norms(ops, facts)
+        inner = model.inner(facts, norm, arithmetic, k, width, alpha, unit)
+        v = inner + model.rounding(facts, norm, arithmetic, width, alpha, unit)
+        norms.append(norm)
         for z, found, kind in zip(products, got, right.vectors.kinds, strict=True):
-            # Given Gaussian weights, ||r o e||^2 itself scatters about ||e||^2.
-            spread = mean_square(confidence, width) if kind == "gaussian" else 1.0
+            spread = _SPREAD[kind](confidence, width)
             residuals.append(z - found)
             sketches.append(z)
             variances.append(v * spread)
             inners.append(inner)
     parts = (residuals, variances, inners, sketches, norms)
     return Screened(*(ops.join(part) for part in parts))
+
+
+def _shrunk(ops: Arrays, squares: Any, count: int, k: int) -> Any:
+    """Estimates from `count` of k terms, drawn together by what sampling alone scatters (James and Stein 1961)."""
+    if count >= k:
+        return squares
+    mean = squares.mean()
+    off = squares - mean
+    scatter = (2 / count) * mean * mean
+    return mean + off * ops.maximum(1 - scatter / ((off * off).mean() + 1e-37), 0.0)
 
 
 def _added(
@@ -163,8 +202,6 @@ def _spread(value: Any, shape: Sequence[int]) -> Any:
     target = (*value.shape[:-1], shape[-1])
     if hasattr(value, "expand"):
         return value.expand(*target)
-    import numpy as np
-
     return np.broadcast_to(value, target)
 
 
@@ -179,6 +216,4 @@ def _like(ones: Any, image: Any) -> Any:
         return ones
     if hasattr(image, "expand"):
         return ones.expand(*image.shape)
-    import numpy as np
-
     return np.broadcast_to(ones, image.shape)

@@ -1,4 +1,8 @@
-"""Thin products and row statistics of one operand, taken in a single pass over its memory."""
+"""Thin products and row statistics of one operand, taken in a single pass over its memory.
+
+A product reads everything, in sums of at most `CHUNK` terms. Statistics only scale thresholds that decide where to
+look, so a sample of the columns is enough for them: a slab of neighbours, or columns drawn where weights differ.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernel_contracts.numerics.freivalds.arrays import Arrays, panels
+
+CHUNK = 2048
+"""Terms of a product that are summed in one go: longer sums in fp32 would drown what is looked for."""
+SAMPLE = 128
+"""Columns that statistics are taken from, or a 32nd of all: a mean square of 128 values scatters by 12%."""
+WHOLE = 512
+"""Columns up to which statistics are taken from all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,32 +29,83 @@ class Pass:
     squares: list[Any]
     """(X o X) w for each w asked for; w is None for the plain sum of squares."""
     column_sums: Any
-    """1^T X, or None."""
+    """1^T X on the slab, or None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """Columns drawn in proportion to weights w: their plain squares times `factor` estimate (X o X) w."""
+
+    index: Any
+    factor: Any
+
+
+def sampled(columns: int) -> int:
+    """The number of columns that statistics are taken from."""
+    return columns if columns <= WHOLE else max(SAMPLE, columns // 32)
+
+
+def slab(columns: int, seed: int) -> slice:
+    """Neighbouring columns for statistics, at a place that depends on the seed."""
+    count = sampled(columns)
+    start = seed % (columns - count + 1)
+    return slice(start, start + count)
 
 
 def read(
-    ops: Arrays, x: Any, vectors: Sequence[Any], weights: Sequence[Any] = (), *, column_sums: bool = False
+    ops: Arrays,
+    x: Any,
+    vectors: Sequence[Any],
+    weights: Sequence[Any] = (),
+    *,
+    column_sums: bool = False,
+    part: slice | None = None,
 ) -> Pass:
     """One pass over x (..., rows, columns). Vectors and weights have the length of the columns, batches first.
 
-    An operand that is stored by columns, as the transposed weight of a linear layer is, is read by columns.
+    Plain squares and column sums are taken on the slab `part`, squares scaled to the whole width. An operand that is
+    stored by columns, as the transposed weight of a linear layer is, is read by columns.
     """
     rows, columns = x.shape[-2], x.shape[-1]
     batched = len(x.shape) > 2
+    part = part or slice(0, columns)
     if not batched and _by_columns(x):
-        return _read_columns(ops, x, vectors, weights, column_sums)
+        return _read_columns(ops, x, vectors, weights, column_sums, part)
+    whole = part == slice(0, columns)
+    scale = columns / max(1, part.stop - part.start)
     out = Pass([ops.empty(*x.shape[:-1]) for _ in vectors], [ops.empty(*x.shape[:-1]) for _ in weights], ops.empty(0))
     sums = None
-    for part in panels(rows, columns, batched):
-        panel = ops.wide(x[..., part, :])
+    for some in panels(rows, columns, batched, ops.fits(x)):
+        panel = ops.wide(x[..., some, :])
         for target, y in zip(out.products, vectors, strict=True):
-            target[..., part] = ops.matvec(panel, y)
+            target[..., some] = _product(ops, panel, y)
+        few = panel if whole else panel[..., part]
         for target, w in zip(out.squares, weights, strict=True):
-            target[..., part] = ops.row_squares(panel) if w is None else ops.square_matvec(panel, w)
+            target[..., some] = _squares(ops, panel, few, scale, w)
         if column_sums:
-            found = ops.column_sums(panel)
+            found = ops.column_sums(few)
             sums = found if sums is None else sums + found
     return Pass(out.products, out.squares, sums)
+
+
+def _product(ops: Arrays, x: Any, y: Any) -> Any:
+    columns = x.shape[-1]
+    if columns <= CHUNK or ops.precision == "fp64":
+        return ops.matvec(x, y)
+    total = ops.matvec(x[..., :CHUNK], y[..., :CHUNK])
+    for start in range(CHUNK, columns, CHUNK):
+        some = slice(start, start + CHUNK)
+        total = total + ops.matvec(x[..., some], y[..., some])
+    return total
+
+
+def _squares(ops: Arrays, x: Any, few: Any, scale: float, w: Any) -> Any:
+    if w is None:
+        found = ops.row_squares(few)
+        return found if scale == 1 else found * scale
+    if isinstance(w, Picked):
+        return ops.row_squares(ops.take(x, w.index)) * w.factor
+    return ops.square_matvec(x, w)
 
 
 def _by_columns(x: Any) -> bool:
@@ -52,18 +114,23 @@ def _by_columns(x: Any) -> bool:
     return bool(strides[-2] == 1 and strides[-1] != 1)
 
 
-def _read_columns(ops: Arrays, x: Any, vectors: Sequence[Any], weights: Sequence[Any], column_sums: bool) -> Pass:
+def _read_columns(
+    ops: Arrays, x: Any, vectors: Sequence[Any], weights: Sequence[Any], column_sums: bool, part: slice
+) -> Pass:
     rows, columns = x.shape
     products: list[Any] = [0.0] * len(vectors)
+    full = [i for i, w in enumerate(weights) if w is not None and not isinstance(w, Picked)]
     squares: list[Any] = [0.0] * len(weights)
-    sums: Any = ops.empty(columns) if column_sums else None
-    for part in panels(columns, rows, False):
-        panel = ops.wide(x[:, part])
+    for some in panels(columns, rows, False, ops.fits(x), CHUNK):
+        panel = ops.wide(x[:, some])
         for i, y in enumerate(vectors):
-            products[i] = products[i] + ops.matvec(panel, y[part])
-        for i, w in enumerate(weights):
-            found = ops.row_squares(panel) if w is None else ops.square_matvec(panel, w[part])
-            squares[i] = squares[i] + found
-        if column_sums:
-            sums[part] = ops.column_sums(panel)
-    return Pass(products, squares, sums)
+            products[i] = products[i] + ops.matvec(panel, y[some])
+        for i in full:
+            squares[i] = squares[i] + ops.square_matvec(panel, weights[i][some])
+    few = ops.wide(x[:, part])
+    scale = columns / max(1, part.stop - part.start)
+    for i, w in enumerate(weights):
+        if i not in full:
+            panel = few if w is None else ops.wide(ops.take(x, w.index))
+            squares[i] = ops.row_squares(panel) * (scale if w is None else w.factor)
+    return Pass(products, squares, ops.column_sums(few) if column_sums else None)

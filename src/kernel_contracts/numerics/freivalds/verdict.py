@@ -65,6 +65,8 @@ class ProductCheck:
     dims: tuple[int, int, int]
     """m, K, n."""
     formats: Mapping[str, str] = field(default_factory=dict)
+    limit: float = 0.0
+    """What z may be before a row that stands out of the others is examined, at most `threshold`."""
 
     @property
     def floor_absolute(self) -> float:
