@@ -211,7 +211,7 @@ class TestFloor:
         assert all(check_product(a, b, wrong, seed=s).ok for s in range(20))
 
     def test_blocks_lower_the_floor_of_narrow_outputs(self) -> None:
-        a, b = (x.astype(BF16) for x in pair(64, 256, 256))
+        a, b = (x.astype(BF16) for x in pair(96, 256, 512))
         c = (a.astype(np.float32) @ b.astype(np.float32)).astype(BF16)
         whole, blocks = check_product(a, b, c, seed=1), check_product(a, b, c, seed=1, block=16)
         assert blocks.ok

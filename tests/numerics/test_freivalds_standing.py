@@ -83,4 +83,4 @@ def test_what_the_threshold_alone_would_miss_is_found(monkeypatch: pytest.Monkey
         w[9, j] += np.float32(1.1 * clean.floor_absolute)
         assert [(f.row, f.column) for f in check_product(a, b, w, seed=j).faults] == [(9, j)]
     monkeypatch.setattr(product, "standing", lambda z, threshold: standing(z[:1], threshold))
-    assert sum(check_product(a, b, w, seed=j).ok for j, w in enumerate(wrong)) >= 7
+    assert sum(check_product(a, b, w, seed=j).ok for j, w in enumerate(wrong)) >= 3

@@ -8,6 +8,7 @@ device.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -37,6 +38,9 @@ class Arrays(Protocol):
 
     def empty(self, *shape: int) -> Any: ...
 
+    def full(self, length: int, value: Any) -> Any:
+        """A vector of one value."""
+
     def matvec(self, a: Any, y: Any) -> Any:
         """(..., m, k) times (..., k)."""
 
@@ -51,6 +55,9 @@ class Arrays(Protocol):
 
     def flat(self, x: Any) -> float | None:
         """The mean of a vector where no entry is above `FLAT` times it, and that is known without waiting."""
+
+    def moments(self, x: Any) -> tuple[float, float, float] | None:
+        """Means of a vector, of its squares and of its fourth powers, where they are known without waiting."""
 
     def pick(self, weights: Any, at: Any) -> tuple[Any, Any]:
         """Where the running sum of a vector of weights passes the shares `at` of its total; and that total."""
@@ -101,6 +108,9 @@ class NumPyArrays:
     def empty(self, *shape: int) -> Any:
         return np.empty(shape, self._dtype)
 
+    def full(self, length: int, value: Any) -> Any:
+        return np.full(length, value, self._dtype)
+
     def matvec(self, a: Any, y: Any) -> Any:
         return a @ y if a.ndim == 2 else np.matmul(a, y[..., None])[..., 0]
 
@@ -122,6 +132,10 @@ class NumPyArrays:
         mean = float(x.mean())
         return mean if float(x.max()) <= FLAT * mean else None
 
+    def moments(self, x: Any) -> tuple[float, float, float] | None:
+        squares = x * x
+        return float(x.sum()) / x.size, float(squares.sum()) / x.size, float(squares @ squares) / x.size
+
     def pick(self, weights: Any, at: Any) -> tuple[Any, Any]:
         running = np.cumsum(weights, dtype=np.float64)
         index = np.searchsorted(running, at * running[-1])
@@ -140,7 +154,7 @@ class NumPyArrays:
         return np.sqrt(x)
 
     def join(self, parts: list[Any]) -> Any:
-        return np.stack(parts, axis=-1)
+        return parts[0][..., None] if len(parts) == 1 else np.stack(parts, axis=-1)
 
     def to_numpy(self, x: Any) -> Any:
         return np.asarray(x, dtype=np.float64)
@@ -169,6 +183,9 @@ class TorchArrays:
     def empty(self, *shape: int) -> Any:
         return self._torch.empty(shape, dtype=self._dtype, device=self._device)
 
+    def full(self, length: int, value: Any) -> Any:
+        return value.expand(length)
+
     def matvec(self, a: Any, y: Any) -> Any:
         return self._torch.mv(a, y) if a.dim() == 2 and y.dim() == 1 else (a @ y.unsqueeze(-1)).squeeze(-1)
 
@@ -184,6 +201,12 @@ class TorchArrays:
 
     def flat(self, x: Any) -> float | None:
         return None  # to know would be to wait for the device
+
+    def moments(self, x: Any) -> tuple[float, float, float] | None:
+        if self._device.type != "cpu":
+            return None
+        squares = x * x
+        return float(x.mean()), float(squares.mean()), float((squares * squares).mean())
 
     def pick(self, weights: Any, at: Any) -> tuple[Any, Any]:
         running = self._torch.cumsum(weights, 0, dtype=self._torch.float64)
@@ -212,7 +235,14 @@ class TorchArrays:
 
 def is_torch(x: Any) -> bool:
     """Whether x is a tensor of PyTorch, found out without importing it."""
-    return any(t.__module__.partition(".")[0] == "torch" and t.__name__ == "Tensor" for t in type(x).__mro__)
+    kind = type(x)
+    if kind not in _TORCH:
+        _TORCH[kind] = any(t.__module__.partition(".")[0] == "torch" and t.__name__ == "Tensor" for t in kind.__mro__)
+    return _TORCH[kind]
+
+
+_TORCH: dict[type, bool] = {}
+"""Whether tensors are of a type, once seen."""
 
 
 def adapter(x: Any, precision: str) -> Arrays:
@@ -245,4 +275,9 @@ def native(*operands: Any) -> tuple[Any, ...]:
 
 def dtype_name(x: Any) -> str:
     """The name of an operand's number type, as NumPy and ml_dtypes spell it."""
-    return str(x.dtype).removeprefix("torch.")
+    return _dtype_name(x.dtype)
+
+
+@lru_cache(maxsize=64)
+def _dtype_name(dtype: Any) -> str:
+    return str(dtype).removeprefix("torch.")

@@ -24,7 +24,7 @@ from kernel_contracts.numerics.freivalds.verdict import Fault, ProductCheck
 Array = NDArray[np.float64]
 
 _ROWS = 20
-_NORMAL = np.asarray([NormalDist().inv_cdf(x) for x in (np.arange(100) + 0.5) / 100])
+_NORMAL = np.asarray([NormalDist().inv_cdf(x) for x in (np.arange(25) + 0.5) / 25])
 _EVEN = np.asarray([-0.75, -0.25, 0.25, 0.75])
 """Rows, residuals and graded magnitudes, each in equal shares."""
 
@@ -93,7 +93,8 @@ def _reals(given: Operands, secret: Vectors, false_alarm: float, rigorous: bool,
         ratio = np.where(residual == 0, 0.0, np.abs(residual) / np.sqrt(variance))
         usual = standing(ratio, threshold)
         loud = ~((ratio <= threshold) & (variance < np.inf))
-        suspects = {tuple(int(i) for i in place) for place in np.argwhere(loud.any(axis=(-1, -2)))}
+        places = np.argwhere(loud.any(axis=(-1, -2))) if loud.any() else ()
+        suspects = {tuple(int(i) for i in place) for place in places}
         statistic, also = _quantum(given, secret, residual, ops.to_numpy(seen.inner), false_alarm)
 
     def task(place: tuple[int, ...]) -> look.Task:
@@ -187,7 +188,7 @@ def _floor(
     if not (noise.size and norm.size):
         return float("inf"), 0.0
     rms = abs(given.alpha) * math.sqrt(float(np.mean(norm)) / max(secret.width, 1))
-    some = np.sort(noise[:: max(1, noise.size // 1024)])
+    some = np.sort(noise[:: max(1, noise.size // 256)])
     spread = np.sqrt(some[(np.arange(_ROWS) * some.size + some.size // 2) // _ROWS])[:, None, None]
     least = (1 + GRADE * _EVEN if secret.kinds[0] == "graded" else np.ones(1))[:, None]
     sizes = (spread * (usual.limit[0] + usual.scale[0] * _NORMAL) / least).ravel()

@@ -11,7 +11,16 @@ import numpy as np
 from kernel_contracts.numerics.freivalds import model
 from kernel_contracts.numerics.freivalds.arrays import Arrays
 from kernel_contracts.numerics.freivalds.quantiles import mean_square
-from kernel_contracts.numerics.freivalds.thin import WHOLE, Picked, read, sampled, slab
+from kernel_contracts.numerics.freivalds.thin import (
+    WHOLE,
+    Pass,
+    Picked,
+    alike,
+    read,
+    sampled,
+    slab,
+    typical,
+)
 from kernel_contracts.numerics.freivalds.vectors import GRADE, Vectors
 
 CENTRED = 0.3
@@ -85,20 +94,36 @@ def prepare(ops: Arrays, b: Any, vectors: Vectors, *, thorough: bool = False) ->
     for start, stop in vectors.blocks:
         rs = [ops.vector(vectors.values[start:stop, c]) for c in range(len(vectors.kinds))]
         part = b if len(vectors.blocks) == 1 else b[..., start:stop]
-        seen = slice(0, stop - start) if thorough else slab(stop - start, vectors.seed)
-        found = read(ops, part, rs, [None], column_sums=True, part=seen)
-        k = max(1, b.shape[-2])
-        means = found.column_sums / k
-        squares = found.squares[0]
-        flat = ops.flat(squares)
-        typical = squares.sum(-1) / k
-        share = (stop - start) / max(1, seen.stop - seen.start)
-        beyond = ops.maximum(share * (means * means).sum(-1) - typical / k, 0.0)
-        centred = flat is not None and float(k * beyond) <= CENTRED * float(typical)
-        weights = None if flat is not None else squares if thorough else _weights(ops, squares, vectors.seed)
-        blocks.append(Block(found.products, squares, beyond, centred, flat, weights))
+        if len(rs) == len(vectors.blocks) == 1 and not thorough and stop > WHOLE:
+            images = read(ops, part, rs).products
+            simple = alike(ops, part, images[0], about_zero=True)
+            blocks.append(_simple(ops, part, images) if simple else _block(ops, part, [], vectors.seed, images))
+        else:
+            blocks.append(_block(ops, part, rs, None if thorough else vectors.seed, []))
         secrets.append(rs)
     return Right(blocks, vectors, secrets, thorough)
+
+
+def _simple(ops: Arrays, b: Any, images: list[Any]) -> Block:
+    """Rows that are alike, about zero."""
+    mean = typical(ops, b)
+    return Block(images, None, 0.0, True, float(mean), None)
+
+
+def _block(ops: Arrays, b: Any, secrets: list[Any], seed: int | None, images: list[Any]) -> Block:
+    """The statistics of B on some columns, with its products unless there are `images` already."""
+    k, n = b.shape[-2], b.shape[-1]
+    seen = slice(0, n) if seed is None else slab(n, seed)
+    found = read(ops, b, secrets, [None], column_sums=True, part=seen)
+    means = found.column_sums / max(1, k)
+    squares = found.squares[0]
+    flat = ops.flat(squares)
+    usual = squares.sum(-1) / max(1, k)
+    share = n / max(1, seen.stop - seen.start)
+    beyond = ops.maximum(share * (means * means).sum(-1) - usual / max(1, k), 0.0)
+    small = flat is not None and float(k * beyond) <= CENTRED * float(usual)
+    weights = None if flat is not None else squares if seed is None else _weights(ops, squares, seed)
+    return Block(images or found.products, squares, beyond, small, flat, weights)
 
 
 def _weights(ops: Arrays, squares: Any, seed: int) -> Any:
@@ -129,7 +154,13 @@ def screen(
     plain = all(block.flat is not None for block in right.blocks)
     weights = [None] if plain else [b.row_squares if b.weights is None else b.weights for b in right.blocks]
     part = slab(k, right.vectors.seed) if plain and not right.thorough else None
-    left = read(ops, a, [*images, *ones], weights, part=part)
+    if part is not None and len(images) == 1 and k > WHOLE:
+        left = read(ops, a, [*images, *ones])
+        same = alike(ops, a, left.products[0])
+        squares = ops.full(a.shape[-2], typical(ops, a)) if same else read(ops, a, [], [None], part=part).squares[0]
+        left = Pass(left.products, [squares], None)
+    else:
+        left = read(ops, a, [*images, *ones], weights, part=part)
     residuals, variances, inners, sketches, norms = [], [], [], [], []
     for index, (block, (start, stop)) in enumerate(zip(right.blocks, right.vectors.blocks, strict=True)):
         width = stop - start

@@ -45,7 +45,9 @@ def standing(z: Array, threshold: float) -> Standing:
     if len(rows) < FEWEST:
         return Standing(np.full(columns, threshold), np.ones(columns), 1.0, ())
     doubt = 1 + 2.33 * 1.17 / len(rows) ** 0.5
-    scale = np.minimum(np.median(rows, axis=0) / _MEDIAN, 1.0)
+    middle = len(rows) // 2
+    usual = np.partition(rows, middle, axis=0)[middle]  # NaN sorts last: it is usual where it is most
+    scale = np.minimum(usual / _MEDIAN, 1.0)
     far = NormalDist().inv_cdf(1 - LOOKS / (2 * rows.size))
     limit = np.minimum(threshold, far * scale)
     limit = np.where(np.isnan(limit), threshold, limit)

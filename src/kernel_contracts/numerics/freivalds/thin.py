@@ -18,6 +18,8 @@ SAMPLE = 128
 """Columns that statistics are taken from, or a 32nd of all: a mean square of 128 values scatters by 12%."""
 WHOLE = 512
 """Columns up to which statistics are taken from all."""
+ROWS = 32
+"""Rows that stand for all where a sketch says that they are alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +71,18 @@ def read(
     rows, columns = x.shape[-2], x.shape[-1]
     batched = len(x.shape) > 2
     part = part or slice(0, columns)
-    if not batched and _by_columns(x):
+    if not batched and by_columns(x):
         return _read_columns(ops, x, vectors, weights, column_sums, part)
     whole = part == slice(0, columns)
     scale = columns / max(1, part.stop - part.start)
+    if not vectors and all(w is None for w in weights):
+        few = ops.wide(x[..., part])
+        squares = [_squares(ops, few, few, scale, w) for w in weights]
+        return Pass([], squares, ops.column_sums(few) if column_sums else None)
     out = Pass([ops.empty(*x.shape[:-1]) for _ in vectors], [ops.empty(*x.shape[:-1]) for _ in weights], ops.empty(0))
     sums = None
-    for some in panels(rows, columns, batched, ops.fits(x)):
+    once = ops.fits(x) and len(vectors) == 1 and not weights and not column_sums
+    for some in panels(rows, columns, batched or once, ops.fits(x)):
         panel = ops.wide(x[..., some, :])
         for target, y in zip(out.products, vectors, strict=True):
             target[..., some] = _product(ops, panel, y)
@@ -86,6 +93,27 @@ def read(
             found = ops.column_sums(few)
             sums = found if sums is None else sums + found
     return Pass(out.products, out.squares, sums)
+
+
+def alike(ops: Arrays, x: Any, sketch: Any, *, about_zero: bool = False) -> bool:
+    """Whether rows of x are of much the same size, as far as their products with one random vector tell.
+
+    These are then normal over the rows: fourth powers average to three times the square of the mean square, within five
+    times the scatter sqrt(24 / m) of that. With `about_zero` column means must be what zero-mean entries have, too:
+    else the mean of the sketch stands out of its scatter. Only asked where it saves a pass that costs more.
+    """
+    rows, columns = x.shape[-2], x.shape[-1]
+    if len(x.shape) > 2 or columns <= WHOLE or rows < 8 * ROWS or by_columns(x):
+        return False
+    found = ops.moments(sketch)
+    if found is None or not 0 < found[2] <= (3 + 5 * (24 / rows) ** 0.5) * found[1] ** 2:
+        return False
+    return not about_zero or rows * found[0] ** 2 <= 8 * found[1]
+
+
+def typical(ops: Arrays, x: Any) -> Any:
+    """The mean squared norm of some rows of x."""
+    return ops.row_squares(ops.wide(x[:: x.shape[-2] // ROWS])).mean()
 
 
 def _product(ops: Arrays, x: Any, y: Any) -> Any:
@@ -108,7 +136,7 @@ def _squares(ops: Arrays, x: Any, few: Any, scale: float, w: Any) -> Any:
     return ops.square_matvec(x, w)
 
 
-def _by_columns(x: Any) -> bool:
+def by_columns(x: Any) -> bool:
     """Whether elements of a column are neighbours in memory and elements of a row are not."""
     strides = x.stride() if callable(getattr(x, "stride", None)) else [s // x.itemsize for s in x.strides]
     return bool(strides[-2] == 1 and strides[-1] != 1)

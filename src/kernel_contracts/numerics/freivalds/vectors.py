@@ -86,7 +86,8 @@ def signs(rng: np.random.Generator, n: int) -> Any:
 
 
 def _graded(rng: np.random.Generator, n: int) -> Any:
-    return signs(rng, n) * (1 - GRADE + 2 * GRADE * rng.random(n))
+    x = 2 * rng.random(n) - 1  # its sign and its size are independent
+    return np.copysign(1 - GRADE + 2 * GRADE * np.abs(x), x)
 
 
 def _gaussian(rng: np.random.Generator, n: int) -> Any:
