@@ -150,7 +150,7 @@ def screen(
     k, passes = a.shape[-1], len(right.vectors.kinds)
     images = [y for block in right.blocks for y in block.images]
     centred = all(block.centred for block in right.blocks)
-    ones = [] if centred else [_like(ops.vector([1.0] * k), images[0])]
+    ones = [] if centred else [ops.broadcast(ops.vector([1.0] * k), tuple(images[0].shape))]
     plain = all(block.flat is not None for block in right.blocks)
     weights = [None] if plain else [b.row_squares if b.weights is None else b.weights for b in right.blocks]
     part = slab(k, right.vectors.seed) if plain and not right.thorough else None
@@ -221,30 +221,13 @@ def _added(
             value = value[None, :]
         if value.shape[-1] != 1:
             value = value[..., columns]
-        value = value if value.shape[-1] == shape[-1] else _spread(value, shape)
+        value = value if value.shape[-1] == shape[-1] else ops.broadcast(value, (*value.shape[:-1], shape[-1]))
         found = read(ops, value, secrets, [None])
         products = [z + addend.factor * x for z, x in zip(products, found.products, strict=True)]
         norm = norm + addend.factor**2 * found.squares[0]
     return products, norm
 
 
-def _spread(value: Any, shape: Sequence[int]) -> Any:
-    """value broadcast along the last axis without a copy."""
-    target = (*value.shape[:-1], shape[-1])
-    if hasattr(value, "expand"):
-        return value.expand(*target)
-    return np.broadcast_to(value, target)
-
-
 def _last(x: Any) -> Any:
     """A batch of scalars beside a batch of rows."""
     return x[..., None] if len(getattr(x, "shape", ())) else x
-
-
-def _like(ones: Any, image: Any) -> Any:
-    """The vector of ones with the batch dimensions of the images."""
-    if len(image.shape) == 1:
-        return ones
-    if hasattr(image, "expand"):
-        return ones.expand(*image.shape)
-    return np.broadcast_to(ones, image.shape)

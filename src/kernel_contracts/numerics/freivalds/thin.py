@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kernel_contracts.numerics.freivalds.arrays import Arrays, panels
+from kernel_contracts.numerics.freivalds.arrays import READ_BYTES, Arrays, panels
 
 CHUNK = 2048
 """Terms of a product that are summed in one go: longer sums in fp32 would drown what is looked for."""
@@ -77,22 +77,27 @@ def read(
     scale = columns / max(1, part.stop - part.start)
     if not vectors and all(w is None for w in weights):
         few = ops.wide(x[..., part])
-        squares = [_squares(ops, few, few, scale, w) for w in weights]
-        return Pass([], squares, ops.column_sums(few) if column_sums else None)
-    out = Pass([ops.empty(*x.shape[:-1]) for _ in vectors], [ops.empty(*x.shape[:-1]) for _ in weights], ops.empty(0))
+        found = [_squares(ops, few, few, scale, None) for _ in weights]
+        return Pass([], found, ops.column_sums(few) if column_sums else None)
+    products: list[list[Any]] = [[] for _ in vectors]
+    squares: list[list[Any]] = [[] for _ in weights]
     sums = None
     once = ops.fits(x) and len(vectors) == 1 and not weights and not column_sums
-    for some in panels(rows, columns, batched or once, ops.fits(x)):
+    for some in panels(rows, columns, batched or once, _panel(ops, x)):
         panel = ops.wide(x[..., some, :])
-        for target, y in zip(out.products, vectors, strict=True):
-            target[..., some] = _product(ops, panel, y)
+        for pieces, y in zip(products, vectors, strict=True):
+            pieces.append(_product(ops, panel, y))
         few = panel if whole else panel[..., part]
-        for target, w in zip(out.squares, weights, strict=True):
-            target[..., some] = _squares(ops, panel, few, scale, w)
+        for pieces, w in zip(squares, weights, strict=True):
+            pieces.append(_squares(ops, panel, few, scale, w))
         if column_sums:
-            found = ops.column_sums(few)
-            sums = found if sums is None else sums + found
-    return Pass(out.products, out.squares, sums)
+            more = ops.column_sums(few)
+            sums = more if sums is None else sums + more
+    return Pass([ops.join_rows(p) for p in products], [ops.join_rows(p) for p in squares], sums)
+
+
+def _panel(ops: Arrays, x: Any) -> int:
+    return max(READ_BYTES, ops.panel) if ops.fits(x) else ops.panel
 
 
 def alike(ops: Arrays, x: Any, sketch: Any, *, about_zero: bool = False) -> bool:
@@ -138,7 +143,12 @@ def _squares(ops: Arrays, x: Any, few: Any, scale: float, w: Any) -> Any:
 
 def by_columns(x: Any) -> bool:
     """Whether elements of a column are neighbours in memory and elements of a row are not."""
-    strides = x.stride() if callable(getattr(x, "stride", None)) else [s // x.itemsize for s in x.strides]
+    if callable(getattr(x, "stride", None)):
+        strides = x.stride()
+    elif hasattr(x, "strides"):
+        strides = [s // x.itemsize for s in x.strides]
+    else:
+        return False  # JAX does not say how an array lies in memory
     return bool(strides[-2] == 1 and strides[-1] != 1)
 
 
@@ -149,7 +159,7 @@ def _read_columns(
     products: list[Any] = [0.0] * len(vectors)
     full = [i for i, w in enumerate(weights) if w is not None and not isinstance(w, Picked)]
     squares: list[Any] = [0.0] * len(weights)
-    for some in panels(columns, rows, False, ops.fits(x), CHUNK):
+    for some in panels(columns, rows, False, _panel(ops, x), CHUNK):
         panel = ops.wide(x[:, some])
         for i, y in enumerate(vectors):
             products[i] = products[i] + ops.matvec(panel, y[some])
