@@ -244,6 +244,9 @@ class TestForms:
         c[1, 2, 7, 8] += 0.05
         (fault,) = check_product(a, b, c, seed=1).faults
         assert (fault.batch, fault.row, fault.column) == ((1, 2), 7, 8)
+        bias = rng.standard_normal(20, dtype=np.float32)
+        assert check_product(a, b, a @ b + bias, bias=bias, seed=1).ok
+        assert not check_product(a, b, a @ b, bias=bias, seed=1).ok
 
     def test_integers_are_exact(self) -> None:
         rng = np.random.default_rng(6)

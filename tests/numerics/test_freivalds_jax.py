@@ -37,7 +37,7 @@ def test_what_numpy_finds(place: str, dtype: str) -> None:
     assert ours.ok
     assert theirs.ok
     assert theirs.precision == "fp32"
-    assert theirs.floor == pytest.approx(ours.floor, rel=0.3)
+    assert theirs.floor == pytest.approx(ours.floor, rel=0.5)
     wrong = c.at[7, 8].add(40)
     (fault,) = check_product(a, b, wrong, seed=3).faults
     assert (fault.row, fault.column) == (7, 8)
@@ -97,4 +97,5 @@ def test_repair() -> None:
     wrong = jnp.asarray(c).at[3, 4].add(5)
     done = repair(a, b, wrong, lambda: c)
     assert done.ok
+    assert isinstance(done.value, jax.Array)
     assert np.array_equal(np.asarray(done.value), c)

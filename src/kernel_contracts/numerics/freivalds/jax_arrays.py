@@ -32,6 +32,12 @@ def on_device(operands: Sequence[Any]) -> bool:
     return len(set(places)) == 1 and places[0].platform != "cpu"
 
 
+def like(value: Any, x: Any) -> Any:
+    """A NumPy array as one of JAX, where x is."""
+    (device,) = x.devices()
+    return import_module("jax").device_put(value, device)
+
+
 class JaxArrays:
     """JAX, in fp32, on the device of an operand."""
 

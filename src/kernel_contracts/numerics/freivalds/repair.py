@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from kernel_contracts.numerics.freivalds import jax_arrays
+from kernel_contracts.numerics.freivalds.arrays import is_jax
 from kernel_contracts.numerics.freivalds.product import check_product
 from kernel_contracts.numerics.freivalds.verdict import ProductCheck
 
@@ -52,7 +54,7 @@ def repair(a: Any, b: Any, c: Any, multiply: Callable[[], Any] | None = None, **
         result = check_product(a, b, value, **how)
         if result.ok:
             break
-    return Repair(value, tuple(sorted(replaced)), before, result)
+    return Repair(jax_arrays.like(value, c) if is_jax(c) else value, tuple(sorted(replaced)), before, result)
 
 
 def _plain(a: Any, b: Any, c: Any) -> Any:

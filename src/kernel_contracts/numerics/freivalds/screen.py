@@ -217,7 +217,7 @@ def _added(
     norm: Any = 0.0
     for addend in addends:
         value = addend.value
-        if len(value.shape) == 1 and len(shape) == 2:  # a bias: one row for all
+        if len(value.shape) == 1:  # a bias: one row for all
             value = value[None, :]
         if value.shape[-1] != 1:
             value = value[..., columns]
