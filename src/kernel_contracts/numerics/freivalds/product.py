@@ -17,7 +17,7 @@ from kernel_contracts.numerics.freivalds.arrays import Arrays, adapter, host
 from kernel_contracts.numerics.freivalds.operands import Operands, matrices, understand
 from kernel_contracts.numerics.freivalds.quantiles import deviation
 from kernel_contracts.numerics.freivalds.screen import Screened, prepare, screen
-from kernel_contracts.numerics.freivalds.standing import Standing, standing
+from kernel_contracts.numerics.freivalds.standing import LOOKS, Standing, standing
 from kernel_contracts.numerics.freivalds.vectors import GRADE, Vectors, draw
 from kernel_contracts.numerics.freivalds.verdict import Fault, ProductCheck
 
@@ -95,7 +95,7 @@ def _reals(given: Operands, secret: Vectors, false_alarm: float, rigorous: bool,
         loud = ~((ratio <= threshold) & (variance < np.inf))
         places = np.argwhere(loud.any(axis=(-1, -2))) if loud.any() else ()
         suspects = {tuple(int(i) for i in place) for place in places}
-        statistic, also = _quantum(given, secret, residual, ops.to_numpy(seen.inner), false_alarm)
+        statistic, also = _quantum(given, secret, residual, ops.to_numpy(seen.inner))
 
     def task(place: tuple[int, ...]) -> look.Task:
         left, middle, right_, addends = matrices(given, place)
@@ -148,7 +148,7 @@ def _glance(
 
 
 def _quantum(
-    given: Operands, secret: Vectors, residual: Array, inner: Array, false_alarm: float
+    given: Operands, secret: Vectors, residual: Array, inner: Array
 ) -> tuple[quantum.Quantum | None, dict[tuple[int, ...], tuple[int, ...]]]:
     """The second statistic of each product, the loudest kept, and the rows that an alarm wants examined."""
     ar = given.arithmetic
@@ -163,7 +163,7 @@ def _quantum(
         rows = quantum.choose(given.dims[0], secret.seed)
         c = np.asarray(host(given.c[place])[rows], np.float64)
         found = quantum.quantum(
-            c, residual[place][rows], secret.values, inner[place][rows], ar.output, rows, false_alarm / len(places)
+            c, residual[place][rows], secret.values, inner[place][rows], ar.output, rows, LOOKS / len(places)
         )
         if found is None:
             continue
