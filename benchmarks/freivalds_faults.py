@@ -28,6 +28,8 @@ NUMBERS: dict[str, tuple[int, ...]] = {
 }
 SHARES = tuple(10.0 ** (-x / 2) for x in range(14))
 """By how much the error of the other kinds is scaled down."""
+SLOW = ("accumulator_narrowed",)
+"""Kinds that take long to plant."""
 SCALED = ("lane_stuck", "warp_periodic", "row_stale", "rounding_changed", "scale_wrong")
 
 
@@ -39,7 +41,7 @@ def kinds(trials: int, dtypes: tuple[str, ...] = ("fp32", "bf16")) -> list[dict[
         plans = [("bit_flip", tuple(range(bits)))] + [(f, NUMBERS[f]) for f in NUMBERS] + [(f, SHARES) for f in SCALED]
         for fault, numbers in plans:
             for number in numbers:
-                rows.append(_point(dtype, fault, number, trials))
+                rows.append(_point(dtype, fault, number, min(trials, 6) if fault in SLOW else trials))
     return rows
 
 
