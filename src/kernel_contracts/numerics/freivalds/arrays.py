@@ -48,9 +48,6 @@ class Arrays(Protocol):
     def broadcast(self, x: Any, shape: tuple[int, ...]) -> Any:
         """x in a larger shape, without a copy."""
 
-    def full(self, length: int, value: Any) -> Any:
-        """A vector of one value."""
-
     def matvec(self, a: Any, y: Any) -> Any:
         """(..., m, k) times (..., k)."""
 
@@ -122,9 +119,6 @@ class NumPyArrays:
 
     def broadcast(self, x: Any, shape: tuple[int, ...]) -> Any:
         return np.broadcast_to(x, shape)
-
-    def full(self, length: int, value: Any) -> Any:
-        return np.full(length, value, self._dtype)
 
     def matvec(self, a: Any, y: Any) -> Any:
         return a @ y if a.ndim == 2 else np.matmul(a, y[..., None])[..., 0]

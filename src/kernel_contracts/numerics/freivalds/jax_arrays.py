@@ -63,9 +63,6 @@ class JaxArrays:
     def broadcast(self, x: Any, shape: tuple[int, ...]) -> Any:
         return self._np.broadcast_to(x, shape)
 
-    def full(self, length: int, value: Any) -> Any:
-        return self._np.full(length, value, np.float32)
-
     def matvec(self, a: Any, y: Any) -> Any:
         # The default precision of a device may cut operands to bf16 or tf32.
         return self._np.matmul(a, y[..., None], precision="highest")[..., 0]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -17,16 +15,12 @@ from kernel_contracts.numerics.freivalds.arrays import Arrays, adapter, host
 from kernel_contracts.numerics.freivalds.operands import Operands, matrices, understand
 from kernel_contracts.numerics.freivalds.quantiles import deviation
 from kernel_contracts.numerics.freivalds.screen import Screened, prepare, screen
+from kernel_contracts.numerics.freivalds.sensitivity import Sensitivity
 from kernel_contracts.numerics.freivalds.standing import LOOKS, Standing, standing
-from kernel_contracts.numerics.freivalds.vectors import GRADE, Vectors, draw
+from kernel_contracts.numerics.freivalds.vectors import Vectors, draw
 from kernel_contracts.numerics.freivalds.verdict import Fault, ProductCheck
 
 Array = NDArray[np.float64]
-
-_ROWS = 20
-_NORMAL = np.asarray([NormalDist().inv_cdf(x) for x in (np.arange(25) + 0.5) / 25])
-_EVEN = np.asarray([-0.75, -0.25, 0.25, 0.75])
-"""Rows, residuals and graded magnitudes, each in equal shares."""
 
 
 def check_product(
@@ -92,9 +86,11 @@ def _reals(given: Operands, secret: Vectors, false_alarm: float, rigorous: bool,
         residual, variance = ops.to_numpy(seen.residual), ops.to_numpy(seen.variance)
         ratio = np.where(residual == 0, 0.0, np.abs(residual) / np.sqrt(variance))
         usual = standing(ratio, threshold)
-        loud = ~((ratio <= threshold) & (variance < np.inf))
-        places = np.argwhere(loud.any(axis=(-1, -2))) if loud.any() else ()
-        suspects = {tuple(int(i) for i in place) for place in places}
+        suspects: set[tuple[int, ...]] = set()
+        z = float(np.max(ratio, initial=0.0))
+        if not (z <= threshold and np.max(variance, initial=0.0) < np.inf):
+            loud = ~((ratio <= threshold) & (variance < np.inf))
+            suspects = {tuple(int(i) for i in place) for place in np.argwhere(loud.any(axis=(-1, -2)))}
         statistic, also = _quantum(given, secret, residual, ops.to_numpy(seen.inner))
 
     def task(place: tuple[int, ...]) -> look.Task:
@@ -109,7 +105,6 @@ def _reals(given: Operands, secret: Vectors, false_alarm: float, rigorous: bool,
     faults: list[Fault] = []
     examined = cleared = glanced
     unexamined = 0
-    z = float(np.max(ratio, initial=0.0)) if np.isfinite(ratio).all() else float("inf")
     if suspects:
         z = max((float(np.max(ratio[p], initial=0.0)) for p in np.ndindex(given.batch) if p not in suspects), default=0)
     for place in sorted(suspects):
@@ -119,9 +114,9 @@ def _reals(given: Operands, secret: Vectors, false_alarm: float, rigorous: bool,
         cleared += found.cleared
         unexamined += found.unexamined
         z = max(z, found.z)
-    floor, rms = _floor(given, secret, seen, ops, false_alarm, rigorous, usual)
+    sensitivity = _sensitivity(given, secret, seen, ops, false_alarm, rigorous, usual)
     return ProductCheck(
-        not faults, tuple(faults), z, threshold, floor, rms, 0.0 if rigorous else false_alarm, 0.01,
+        not faults, tuple(faults), z, threshold, sensitivity, 0.0 if rigorous else false_alarm, 0.01,
         len(secret.kinds), max(secret.width, 1) if len(secret.blocks) > 1 else 0, secret.seed,
         given.arithmetic.check.name, examined, cleared, unexamined, statistic, time.perf_counter() - began,
         given.dims, _formats(given), float(usual.limit[0]),
@@ -174,39 +169,14 @@ def _quantum(
     return kept, also
 
 
-def _floor(
+def _sensitivity(
     given: Operands, secret: Vectors, seen: Screened, ops: Arrays, false_alarm: float, rigorous: bool, usual: Standing
-) -> tuple[float, float]:
-    """Detection floor over the output's rms, and that rms.
-
-    An error d in one element moves its row's residual by d |r_j|, so the row is examined where that less an honest
-    residual, normal and of the usual scale, passes the limit. The floor is the d that does so with probability 0.99
-    over rows, columns and residuals. The element is then called a fault where d passes its bound, which is estimated
-    for an element of 2.58 times the rms: 99% are smaller.
-    """
-    noise, norm = (x[np.isfinite(x)] for x in (ops.to_numpy(seen.variance)[..., 0], ops.to_numpy(seen.norms)))
-    if not (noise.size and norm.size):
-        return float("inf"), 0.0
-    rms = abs(given.alpha) * math.sqrt(float(np.mean(norm)) / max(secret.width, 1))
-    some = np.sort(noise[:: max(1, noise.size // 256)])
-    spread = np.sqrt(some[(np.arange(_ROWS) * some.size + some.size // 2) // _ROWS])[:, None, None]
-    least = (1 + GRADE * _EVEN if secret.kinds[0] == "graded" else np.ones(1))[:, None]
-    sizes = (spread * (usual.limit[0] + usual.scale[0] * _NORMAL) / least).ravel()
-    looked_at = usual.doubt * np.partition(sizes, int(0.99 * sizes.size))[int(0.99 * sizes.size)]
-    absolute = max(float(looked_at), _called(given, rms, false_alarm, rigorous))
-    return (absolute / rms if rms > 0 else float("inf")), rms
-
-
-def _called(given: Operands, rms: float, false_alarm: float, rigorous: bool) -> float:
-    """What `examine` allows an element of 2.58 times the rms, of terms that are spread evenly."""
-    ar, (m, k, n) = given.arithmetic, given.dims
-    u, half = ar.accumulator.u, 2.58 * rms * ar.output.u if ar.rounds_output else 0.0
-    if rigorous:
-        return (k + 2) * math.sqrt(k) * u * rms + half
-    proxy = 2 * (2.58**2 * k / 3 + k / 6 + 1)
-    cut = 4 * ar.operands.u * math.sqrt(k) * rms if ar.operands is not None else 0.0
-    # A quarter more for the least lucky order.
-    return 1.25 * deviation(false_alarm / 2, m * n) * u * rms * math.sqrt(proxy) + u * math.sqrt(k) * rms + half + cut
+) -> Sensitivity:
+    variance, norms = ops.to_numpy(seen.variance)[..., 0], ops.to_numpy(seen.norms)
+    return Sensitivity(
+        variance, norms, secret.width, given.alpha, secret.kinds[0], float(usual.limit[0]), float(usual.scale[0]),
+        usual.doubt, given.arithmetic, given.dims, false_alarm, rigorous,
+    )  # fmt: skip
 
 
 def _integers(given: Operands, secret: Vectors, began: float) -> ProductCheck:
@@ -215,10 +185,8 @@ def _integers(given: Operands, secret: Vectors, began: float) -> ProductCheck:
             "integer products are checked as A B alone: leave out alpha, beta, bias and operands"
         )
     faults: list[Fault] = []
-    missed, count = (
-        0.0,
-        max(2, len(secret.kinds)),
-    )  # where products wrap, one vector alone misses the worst half the time
+    missed = 0.0
+    count = max(2, len(secret.kinds))  # where products wrap, one vector alone misses the worst half the time
     for place in np.ndindex(given.batch):
         a, b, c, _ = matrices(given, place)
         found = integers.residual(a, b, c, count, secret.seed)
@@ -226,7 +194,7 @@ def _integers(given: Operands, secret: Vectors, began: float) -> ProductCheck:
         for row in found.rows[: look.FIRST]:
             faults.append(_integer_fault(a, b, c, int(row), place, len(found.rows)))
     return ProductCheck(
-        not faults, tuple(faults), float("inf") if faults else 0.0, 0.0, 0.0, 0.0, 0.0, missed,
+        not faults, tuple(faults), float("inf") if faults else 0.0, 0.0, None, 0.0, missed,
         count, 0, secret.seed, "integers", len(faults), 0, 0, None, time.perf_counter() - began,
         given.dims, _formats(given),
     )  # fmt: skip

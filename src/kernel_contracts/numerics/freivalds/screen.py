@@ -157,7 +157,7 @@ def screen(
     if part is not None and len(images) == 1 and k > WHOLE:
         left = read(ops, a, [*images, *ones])
         same = alike(ops, a, left.products[0])
-        squares = ops.full(a.shape[-2], typical(ops, a)) if same else read(ops, a, [], [None], part=part).squares[0]
+        squares = typical(ops, a) if same else read(ops, a, [], [None], part=part).squares[0]
         left = Pass(left.products, [squares], None)
     else:
         left = read(ops, a, [*images, *ones], weights, part=part)
@@ -172,7 +172,8 @@ def screen(
         for z in raw[1:]:
             sketch = sketch + z * z
         squares = left.squares[0] * block.flat if plain else left.squares[index]
-        if not right.thorough and len(a.shape) == 2 and (plain or block.weights is not None):
+        sample = not right.thorough and len(a.shape) == 2 and len(squares.shape) == 1
+        if sample and (plain or block.weights is not None):
             squares = _shrunk(ops, squares, sampled(k), k)
         if centred:
             means = CENTRED * squares  # (sum_k A_ik)^2 <= K ||A_i||^2

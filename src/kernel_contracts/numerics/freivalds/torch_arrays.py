@@ -36,9 +36,6 @@ class TorchArrays:
     def broadcast(self, x: Any, shape: tuple[int, ...]) -> Any:
         return x.expand(*shape)
 
-    def full(self, length: int, value: Any) -> Any:
-        return value.expand(length)
-
     def matvec(self, a: Any, y: Any) -> Any:
         return self._torch.mv(a, y) if a.dim() == 2 and y.dim() == 1 else (a @ y.unsqueeze(-1)).squeeze(-1)
 
