@@ -135,7 +135,8 @@ def _show(found: Any, rows: tuple[tuple[int, ...], ...], repaired: Path | None) 
         screen.print(f"  exact; a wrong row is missed with probability {found.missed:.2g} at most")
     else:
         screen.print(
-            f"  residual   {found.z:.3g} standard deviations, {found.threshold:.3g} allowed before rows are examined"
+            f"  residual   {found.z:.3g} standard deviations, {found.threshold:.3g} allowed; rows that stand out are "
+            f"examined, from {found.limit:.3g} on"
         )
         screen.print(
             f"  floor      an error of {found.floor_absolute:.3g} in one element is found 99 times in 100; "
