@@ -45,6 +45,7 @@ bench: $(VENV)/test.stamp ## Measure what a bound costs, and the table beside as
 
 bench-freivalds: $(VENV)/test.stamp ## Measure verified products and the guard: cost, floors, false alarms.
 	$(BIN)/python benchmarks/freivalds.py
+	$(BIN)/python benchmarks/freivalds_alarms.py
 	$(BIN)/python benchmarks/guard.py
 
 docs: $(VENV)/test.stamp ## Write the generated reference pages again.
