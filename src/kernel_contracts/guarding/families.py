@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from kernel_contracts.guarding import products
-from kernel_contracts.guarding.kit import Call
+from kernel_contracts.guarding import attention, attention_backward, products
+from kernel_contracts.guarding.kit import Call, Unseen
 
-Understand = Callable[[str, Sequence[Any], Mapping[str, Any], Any], Call | None]
+Understand = Callable[[str, Sequence[Any], Mapping[str, Any], Any], Call | Unseen | None]
 
 COVERED: dict[str, Understand] = {
     "mm": products.understand,
@@ -17,8 +17,11 @@ COVERED: dict[str, Understand] = {
     "bmm": products.understand,
     "baddbmm": products.understand,
     "sum": products.summed,
+    "_scaled_dot_product_flash_attention_for_cpu": attention.understand,
+    "_scaled_dot_product_flash_attention_for_cpu_backward": attention_backward.understand,
 }
-"""From the name of an operation to what makes a call of it; that gives None where there is nothing to verify."""
+"""From the name of an operation to what makes a call of it; that gives None where there is nothing
+to verify, and `UNSEEN` where it cannot be."""
 
 UNCOVERED = (
     "_scaled_dot_product_flash_attention", "_scaled_dot_product_flash_attention_backward",

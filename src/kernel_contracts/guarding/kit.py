@@ -26,6 +26,13 @@ class Kit:
         return declared(call.a)
 
 
+class Unseen:
+    """Says that an operation belongs to a family that is verified, but not in this form."""
+
+
+UNSEEN = Unseen()
+
+
 class Verdict(Protocol):
     """What a second look says."""
 

@@ -63,6 +63,12 @@ class Thin(Protocol):
     def at_least(self, x: Any, least: float) -> Any:
         """Elementwise maximum with a number."""
 
+    def flag(self, loud: bool) -> Any:
+        """A bool as this kind of look gives it."""
+
+    def pick(self, n: int) -> int:
+        """A random number below n."""
+
     def same(self, x: Any, y: Any) -> Any:
         """Whether all bits agree: a bool, or a scalar on the device."""
 
@@ -155,6 +161,12 @@ class Host:
     def at_least(self, x: Any, least: float) -> Any:
         return np.maximum(x, least)
 
+    def flag(self, loud: bool) -> Any:
+        return loud
+
+    def pick(self, n: int) -> int:
+        return self._random.randrange(n)
+
     def same(self, x: Any, y: Any) -> Any:
         return bool(np.array_equal(x, y, equal_nan=True))
 
@@ -167,6 +179,7 @@ class Device:
 
         self._torch, self._device = torch, device
         self._generator = torch.Generator(device)
+        self._random = random.Random(seed)
         self._generator.manual_seed(seed & (2**63 - 1))
 
     def secret(self, n: int, double: bool) -> Any:
@@ -204,6 +217,12 @@ class Device:
 
     def at_least(self, x: Any, least: float) -> Any:
         return x.clamp_min(least)
+
+    def flag(self, loud: bool) -> Any:
+        return self._torch.tensor(loud, device=self._device)
+
+    def pick(self, n: int) -> int:
+        return self._random.randrange(n)
 
     def same(self, x: Any, y: Any) -> Any:
         return (x == y).all()

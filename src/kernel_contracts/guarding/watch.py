@@ -16,7 +16,7 @@ from kernel_contracts.guarding.account import Account, metrics
 from kernel_contracts.guarding.budget import Budget
 from kernel_contracts.guarding.events import Event, ProductFaultError
 from kernel_contracts.guarding.families import Understand, hidden
-from kernel_contracts.guarding.kit import Call, Kit
+from kernel_contracts.guarding.kit import UNSEEN, Call, Kit, Unseen
 from kernel_contracts.guarding.ledger import Ledger
 from kernel_contracts.guarding.pending import Entry, Pending, suspicious, versions
 from kernel_contracts.guarding.thin import Device, Host
@@ -104,12 +104,13 @@ class Guard:
     ) -> None:  # fmt: skip
         """An operation has run. `again` runs it once more."""
         began = time.perf_counter()
-        if understand is None or hidden(args, kwargs, out):
+        known = understand is not None and not hidden(args, kwargs, out)
+        call = understand(name, args, kwargs, out) if known and understand else UNSEEN
+        if call is None:
+            return
+        if isinstance(call, Unseen):
             with self._lock:
                 self._ledger.uncovered(name)
-            return
-        call = understand(name, args, kwargs, out)
-        if call is None:
             return
         with self._lock:
             number, wanted = self._ledger.ran(call)
