@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from kernel_contracts.guarding import attention, attention_backward, products
+from kernel_contracts.guarding import attention, attention_backward, convolution, products
 from kernel_contracts.guarding.kit import Call, Unseen
 
-Understand = Callable[[str, Sequence[Any], Mapping[str, Any], Any], Call | Unseen | None]
+Understand = Callable[[str, Sequence[Any], Mapping[str, Any], Any], tuple[Call, ...] | Call | Unseen | None]
 
 COVERED: dict[str, Understand] = {
     "mm": products.understand,
@@ -17,6 +17,8 @@ COVERED: dict[str, Understand] = {
     "bmm": products.understand,
     "baddbmm": products.understand,
     "sum": products.summed,
+    "convolution": convolution.understand,
+    "convolution_backward": convolution.understand_backward,
     "_scaled_dot_product_flash_attention_for_cpu": attention.understand,
     "_scaled_dot_product_flash_attention_for_cpu_backward": attention_backward.understand,
 }

@@ -57,6 +57,9 @@ class Thin(Protocol):
     def dot(self, x: Any, y: Any) -> Any:
         """The scalar product of two vectors, each from `wide` or `secret`."""
 
+    def native(self, x: Any) -> Any:
+        """A tensor of the device as what `times` gives."""
+
     def exact(self, x: Any) -> Any:
         """What `times` gave, in fp64."""
 
@@ -155,6 +158,9 @@ class Host:
     def dot(self, x: Any, y: Any) -> Any:
         return x.dot(y).item()
 
+    def native(self, x: Any) -> Any:
+        return x.numpy()
+
     def exact(self, x: Any) -> Any:
         return x.astype(np.float64)
 
@@ -211,6 +217,9 @@ class Device:
 
     def dot(self, x: Any, y: Any) -> Any:
         return x.dot(y)
+
+    def native(self, x: Any) -> Any:
+        return x
 
     def exact(self, x: Any) -> Any:
         return x.double()

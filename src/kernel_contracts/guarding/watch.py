@@ -105,13 +105,19 @@ class Guard:
         """An operation has run. `again` runs it once more."""
         began = time.perf_counter()
         known = understand is not None and not hidden(args, kwargs, out)
-        call = understand(name, args, kwargs, out) if known and understand else UNSEEN
-        if call is None:
+        calls = understand(name, args, kwargs, out) if known and understand else UNSEEN
+        if calls is None:
             return
-        if isinstance(call, Unseen):
+        if isinstance(calls, Unseen):
             with self._lock:
                 self._ledger.uncovered(name)
             return
+        for call in calls if isinstance(calls, tuple) else (calls,):
+            self._meet(call, again, began)
+            began = time.perf_counter()
+
+    def _meet(self, call: Call, again: Callable[[], Any], began: float) -> None:
+        """One product has run: verify it if the budget allows."""
         with self._lock:
             number, wanted = self._ledger.ran(call)
             seed = self._random.getrandbits(60)
