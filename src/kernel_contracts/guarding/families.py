@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from kernel_contracts.guarding import attention, attention_backward, convolution, products
+from kernel_contracts.guarding import attention, attention_backward, convolution, lookup, products, softmax
 from kernel_contracts.guarding.kit import Call, Unseen
 
 Understand = Callable[[str, Sequence[Any], Mapping[str, Any], Any], tuple[Call, ...] | Call | Unseen | None]
@@ -17,6 +17,8 @@ COVERED: dict[str, Understand] = {
     "bmm": products.understand,
     "baddbmm": products.understand,
     "sum": products.summed,
+    "_softmax": softmax.understand,
+    "embedding": lookup.understand,
     "convolution": convolution.understand,
     "convolution_backward": convolution.understand_backward,
     "_scaled_dot_product_flash_attention_for_cpu": attention.understand,
