@@ -26,8 +26,8 @@ from kernel_contracts.guarding.rows import Place, Row, RowsCheck, judged, redone
 
 Array = NDArray[np.float64]
 
-ROWS = 4
-"""Rows recomputed for each result of a call."""
+ROWS = 2
+"""Rows recomputed for each call; of a gradient one for each result."""
 VIOLATORS = 12
 """Rows outside the hull that a second look recomputes."""
 EXP_ULP = 32.0
@@ -137,7 +137,7 @@ class Attention:
 
     def glance(self, kit: Kit, *, fresh: bool = False) -> tuple[Any, Any]:
         if not self.places:
-            self.places = draw(kit, self.out)
+            self.places = draw(kit, self.out, ROWS)
         rows = self._rows()
         loud = any(row.wrong.size for row in rows) or bool(self._outside().any())
         return kit.thin.flag(loud), [row.got for row in rows]
@@ -173,9 +173,9 @@ class Attention:
         return [row for row in found if row is not None]
 
 
-def draw(kit: Kit, out: Any) -> list[tuple[int, int, int]]:
+def draw(kit: Kit, out: Any, count: int) -> list[tuple[int, int, int]]:
     """Rows of a result (B, H, L, E), at random."""
-    return [tuple(kit.thin.pick(n) for n in out.shape[:3]) for _ in range(ROWS)]  # type: ignore[misc]
+    return [tuple(kit.thin.pick(n) for n in out.shape[:3]) for _ in range(count)]  # type: ignore[misc]
 
 
 def forward_row(x: Inputs, place: tuple[int, int, int], out: Any) -> Row | None:

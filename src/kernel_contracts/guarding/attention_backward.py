@@ -53,7 +53,7 @@ class AttentionBackward:
 
     def glance(self, kit: Kit, *, fresh: bool = False) -> tuple[Any, Any]:
         if not self.places:
-            self.places = [(n, *place) for n, x in enumerate(self.results) for place in draw(kit, x)]
+            self.places = [(n, *place) for n, x in enumerate(self.results) for place in draw(kit, x, 1)]
         rows = self._rows()
         loud = any(row.wrong.size for row in rows) or not all(np.isfinite(x.sum().item()) for x in self.results)
         return kit.thin.flag(loud), [row.got for row in rows]

@@ -49,26 +49,27 @@ class Product:
     def glance(self, kit: Kit, *, fresh: bool = False) -> tuple[Any, tuple[Any, ...]]:
         """Whether a residual passes its limit, and the thin products that say whether operands are still the same.
 
-        `fresh` leaves aside what is kept of a weight, and takes norms of all columns.
+        `fresh` leaves aside what is kept of a weight, and takes norms and means of everything.
         """
         thin, (a, b, c) = kit.thin, self._wide(kit)
         k, n = b.shape[-2], b.shape[-1]
         site = (self.operation, a.shape, b.shape)
         part = not fresh and site not in kit.uneven
         key, kept = kit.weights.find(self.b)
-        if kept is None or fresh:
+        if kept is None or fresh or (kept.mean is None and not part):
             r = thin.secret(n, formats()[b.dtype] == "fp64")
             image = thin.times(b, r)
-            kept = Kept(r, image, thin.total(b, image, part) * (1.0 / k))
+            kept = Kept(r, image, thin.total(b, image, part) * (1.0 / k), None if part else thin.means(b))
             if key is not None:
                 kit.weights.keep(key, self.b, kept)
         image_of_a, found = thin.times(a, kept.image), thin.times(c, kept.secret)
         z, residual = thin.exact(image_of_a), thin.exact(found)
         s = self._spread(kit, c.numel() // n, k, n)
         q = thin.squares(a, part) * kept.square
-        limit = thin.at_least(z * z - (4 * MEANS) * q, 0.0)
+        base = MEANS * q if part else MEANS * q + thin.sums(a) ** 2 * kept.mean
+        limit = thin.at_least(z * z - 4 * base, 0.0)
         limit *= s.norms
-        limit += (s.squares + MEANS * s.norms) * q + s.constant
+        limit += s.squares * q + s.norms * base + s.constant
         if self.alpha != 1.0:
             z = self.alpha * z
         if self.addend is not None:

@@ -1,9 +1,11 @@
 """How far an honest residual strays, from statistics that cost next to nothing: what the first look compares with.
 
 The notation and the derivation are those of `numerics.freivalds.model`. Of A the row norms are taken and of B the
-whole norm, so that Q_i = ||A_i||^2 ||B||_F^2 / K, its expectation where magnitudes of A and B are unrelated; N_i is
-1.1 Q_i, and what z_i^2 = (A_i B r)^2 has beyond 4 times that is added. Where data are otherwise this is too small; then
-honest rows look suspicious, and the second look, which needs no model of the data, clears them.
+whole norm, so that Q_i = ||A_i||^2 ||B||_F^2 / K, its expectation where magnitudes of A and B are unrelated. N_i is
+1.1 Q_i, and what z_i^2 = (A_i B r)^2 has beyond 4 times that is added. On the processor norms come from a sample at
+first. Whoever looks suspicious then is looked at once more with another secret, all norms, and N_i = 1.1 Q_i + M_i
+with row sums of A and column means of B; so is from then on every call of that kind. Where data fit that no better,
+honest rows stay suspicious, and the second look, which needs no model of the data, clears them.
 """
 
 from __future__ import annotations

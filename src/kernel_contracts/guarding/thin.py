@@ -54,6 +54,12 @@ class Thin(Protocol):
     def beyond(self, residual: Any, limit: Any) -> Any:
         """Whether any residual^2 exceeds its limit or is not finite: a bool, or a scalar on the device."""
 
+    def sums(self, x: Any) -> Any:
+        """Sum of each row, in fp64."""
+
+    def means(self, x: Any) -> Any:
+        """Sum of the squared column means of each matrix, with a last axis of length one, in fp64."""
+
     def dot(self, x: Any, y: Any) -> Any:
         """The scalar product of two vectors, each from `wide` or `secret`."""
 
@@ -151,6 +157,13 @@ class Host:
         start = self._random.randrange(n - width + 1)
         return slice(start, start + width)
 
+    def sums(self, x: Any) -> Any:
+        return self.times(x, x.new_ones(x.shape[-1])).astype(np.float64)
+
+    def means(self, x: Any) -> Any:
+        columns = self.sums(x.transpose(-1, -2)) * (1.0 / x.shape[-2])
+        return (columns * columns).sum(-1, keepdims=True)
+
     def beyond(self, residual: Any, limit: Any) -> Any:
         limit = limit - residual * residual  # inf - inf is NaN: no limit is infinite
         return not bool((limit >= 0).all())
@@ -211,6 +224,13 @@ class Device:
 
     def total(self, x: Any, image: Any, part: bool = False) -> Any:
         return self._torch.linalg.vector_norm(x, dim=(-2, -1)).square().unsqueeze(-1)
+
+    def sums(self, x: Any) -> Any:
+        return self.times(x, x.new_ones(x.shape[-1])).double()
+
+    def means(self, x: Any) -> Any:
+        columns = self.sums(x.transpose(-1, -2)) * (1.0 / x.shape[-2])
+        return columns.square().sum(-1, keepdim=True)
 
     def beyond(self, residual: Any, limit: Any) -> Any:
         return (limit - residual * residual >= 0).all().logical_not()

@@ -13,11 +13,16 @@ USES = 16
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A secret vector r, B r, and the mean of B's squared row norms."""
+    """What a pass over B gave."""
 
     secret: Any
+    """The secret vector r."""
     image: Any
+    """B r."""
     square: Any
+    """Mean of the squared norms of B's rows."""
+    mean: Any
+    """Sum of the squared means of B's columns; None where it was not taken."""
 
 
 class Weights:
