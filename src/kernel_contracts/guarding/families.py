@@ -18,6 +18,7 @@ COVERED: dict[str, Understand] = {
     "baddbmm": products.understand,
     "sum": products.summed,
     "_softmax": softmax.understand,
+    "_safe_softmax": softmax.understand,
     "embedding": lookup.understand,
     "convolution": convolution.understand,
     "convolution_backward": convolution.understand_backward,
