@@ -80,7 +80,8 @@ def cost(width: int, tokens: int, rounds: int, fused: bool) -> dict[str, Any]:
                 times[name].append(time.thread_time() - began)
         same = same and len(set(losses)) == 1
     ratios = {
-        name: [t / p - 1 for t, p in zip(times[name], times["plain"], strict=True)] for name in ("mode", "full", "budget")
+        name: [t / p - 1 for t, p in zip(times[name], times["plain"], strict=True)]
+        for name in ("mode", "full", "budget")
     }
     accounts = {name: watch.account for name, watch in watches.items()}
     return {

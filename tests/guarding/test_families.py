@@ -78,7 +78,9 @@ def test_more_windows_than_inputs_are_counted_as_unseen() -> None:
     assert g.account.uncovered == {"convolution_backward": 1}
 
 
-@pytest.mark.parametrize(("operation", "which"), [("convolution", 0), ("convolution_backward", 0), ("convolution_backward", 1)])
+@pytest.mark.parametrize(
+    ("operation", "which"), [("convolution", 0), ("convolution_backward", 0), ("convolution_backward", 1)]
+)
 @pytest.mark.parametrize("how", [{}, {"stride": 2, "padding": 1}, {"groups": 2}], ids=str)
 def test_a_fault_of_a_convolution_is_found_and_repaired(operation: str, which: int, how: dict[str, Any]) -> None:
     with Spoil(operation, lambda x: x + 1.0, which), guard(on_violation="record", seed=3) as g:

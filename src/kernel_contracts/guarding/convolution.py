@@ -74,7 +74,9 @@ class Convolution:
 
     @property
     def operation(self) -> str:
-        return {"forward": "convolution", "adjoint": "convolution_transposed", "weight": "convolution_weight"}[self.kind]
+        return {"forward": "convolution", "adjoint": "convolution_transposed", "weight": "convolution_weight"}[
+            self.kind
+        ]
 
     @property
     def work(self) -> float:

@@ -39,7 +39,9 @@ class Row:
         got, truth, bound = float(self.got[j]), float(self.truth[j]), float(self.bound[j])
         name = "wrong_value" if np.isfinite(got) else "not_finite"
         batch, row = self.place[1:-1], self.place[-1]
-        detail = f"{self.what}{list(batch)}, row {row}, column {j}: {got:.9g} for {truth:.9g}, honest within {bound:.2g}"
+        detail = (
+            f"{self.what}{list(batch)}, row {row}, column {j}: {got:.9g} for {truth:.9g}, honest within {bound:.2g}"
+        )
         return Fault(name, detail, batch, row, j, int(wrong.size), got, truth, bound)
 
 
