@@ -1,6 +1,6 @@
-"""What a machine with an accelerator shows: the standard library on it, Triton, the cost of verified products, the guard.
+"""What a machine with an accelerator shows: the standard library on it, Triton, verified products, the guard.
 
-    python benchmarks/device.py [--device cuda] [--parts environment,library,triton,products,guard] [--scale 1.0] [--out FILE]
+    python benchmarks/device.py [--device cuda] [--parts environment,library,...] [--scale 1.0] [--out FILE]
 
 Every part runs in a process of its own with a time limit, some six minutes in all, and what it has finished is kept
 whatever becomes of the rest. Writes benchmarks/results/device.json; without an accelerator one sentence says so and
@@ -160,7 +160,7 @@ def wait(torch: Any, device: str) -> None:
 
 
 def guarded(device: str, scale: float) -> Iterator[Record]:
-    """A transformer in training, plain and guarded in turn: cost, the same losses, a fault found at the end of a step."""
+    """A transformer in training, plain and guarded in turn: cost, and whether losses are the same."""
     import torch
 
     from kernel_contracts import guard
@@ -266,7 +266,7 @@ def limited(part: str, device: str, scale: float) -> Record:
     records = [json.loads(line) for line in written if line.endswith("}")]
     for record in records:
         record.pop("part")
-    return {"ended": ended, "seconds": round(time.perf_counter() - began, 1), "results": records}
+    return {"ended": ended, "results": records, "seconds": round(time.perf_counter() - began, 1)}
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""What is no plain product: convolutions, fused attention, softmax, look-ups, sums; clean they pass, spoiled they do not."""
+"""What is no plain product: convolution, fused attention, softmax, look-ups, sums. Clean they pass, spoiled not."""
 
 from __future__ import annotations
 

@@ -2,8 +2,9 @@
 
 Let rank w contribute x_w, and r be secret signs that all ranks share. Honest sums in any order err in element j by at
 most gamma_{W-1} sum_w |x_wj| (Higham 2002, section 4.2), plus half a spacing where a narrow format is kept between
-ranks, which the same formula covers with its unit roundoff. With random signs the checksum is then off by a sub-Gaussian
-amount of proxy gamma || sum_w |x_w| || <= gamma sum_w ||x_w||, and that sum of norms travels with the checksums.
+ranks, which the same formula covers with its unit roundoff. With random signs the checksum is then off by a
+sub-Gaussian amount of proxy gamma || sum_w |x_w| || <= gamma sum_w ||x_w||, and that sum of norms travels with the
+checksums.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Convolutions and their gradients: each is a product, whose first look is a convolution of one channel.
 
 Three bilinear maps do all of it. `forward` sums x over windows, `adjoint` is the gradient of its input and also the
-transposed convolution, `weight` the gradient of its weights. With the channels of the result weighted by a secret vector
-each becomes the same map with one channel, which costs that share of the original. A second look writes the map as
-windows times kernels and leaves it to `check_product`. The gradient of a bias is not verified.
+transposed convolution, `weight` the gradient of its weights. With the channels of the result weighted by a secret
+vector each becomes the same map with one channel, which costs that share of the original. A second look writes the
+map as windows times kernels and leaves it to `check_product`. The gradient of a bias is not verified.
 
 For the processor: elsewhere libraries choose algorithms (Winograd, FFT) whose errors no bound for sums covers.
 """
@@ -181,13 +181,13 @@ class Convolution:
         g, k = self.geometry.groups, self.terms
         if self.kind == "weight":
             energy = left.flatten(2).unflatten(1, (g, -1)).square().sum((0, 2, 3)) / k
-            wide, axes = right, (0, 2)
+            wide, axes = right, [0, -1, -2]
         else:
             # Weights are (out, in / groups) for both maps; the adjoint's sums run over `out`.
             energy = right.unflatten(0, (g, -1)).flatten(1).square().sum(1) / k
-            wide, axes = left, (2,)
+            wide, axes = left, [-1, -2]
         if even:
-            mean = wide.flatten(2).unflatten(1, (g, -1)).square().mean((-1, -2) if axes == (2,) else (0, -1, -2))
+            mean = wide.flatten(2).unflatten(1, (g, -1)).square().mean(axes)
             q = mean * k * energy
             return thin.exact(thin.native(q.reshape(*q.shape, *([1] * (self.result.dim() - q.dim())))))
         squares, shape = wide.square(), self.result.shape[2:]
@@ -214,18 +214,19 @@ class Convolution:
 
     def _check(self, result: Any, kit: Kit, seed: int) -> ProductCheck:
         g, operands = self.geometry, kit.declared(self).operands
-        how = {"false_alarm": kit.false_alarm, "seed": seed, "operands": operands, "accumulate": self._narrow}
+        how: dict[str, Any] = {"false_alarm": kit.false_alarm, "seed": seed}
+        how |= {"operands": operands, "accumulate": self._narrow}
         left, right = host(self.left), host(self.right)
         if self.kind == "forward":
-            form = {"stride": g.stride, "padding": g.padding, "dilation": g.dilation, "groups": g.groups}
-            return check_convolution(left, right, result, bias=self.bias, **form, **how)
+            how |= {"stride": g.stride, "padding": g.padding, "dilation": g.dilation, "groups": g.groups}
+            return check_convolution(left, right, result, bias=self.bias, **how)
         if self.kind == "adjoint":
             wide = self._spaced(left, result.shape[2:])
             kernels = right.reshape(g.groups, -1, *right.shape[1:]).swapaxes(1, 2)
             kernels = np.flip(kernels.reshape(-1, *kernels.shape[2:]), tuple(range(2, right.ndim)))
             return check_convolution(wide, kernels, result, dilation=g.dilation, groups=g.groups, bias=self.bias, **how)
         a = windows(right, g.kernel, g.stride, g.padding, g.dilation)  # (N, positions, C, kernel)
-        n, p, c, size = a.shape
+        n, p = a.shape[:2]
         b = a.reshape(n, p, g.groups, -1).transpose(2, 0, 1, 3).reshape(g.groups, n * p, -1)
         first = left.reshape(n, g.groups, -1, p).transpose(1, 2, 0, 3).reshape(g.groups, -1, n * p)
         return check_product(first, b, host(result).reshape(g.groups, self.columns, -1), **how)
@@ -263,8 +264,11 @@ def _verifiable(*tensors: Any) -> bool:
 
 def _geometry(stride: Any, padding: Any, dilation: Any, groups: int, weight: Any) -> Geometry:
     axes = weight.dim() - 2
-    each = [tuple(int(n) for n in (v if len(v) == axes else list(v) * axes)) for v in (stride, padding, dilation)]
-    return Geometry(*each, int(groups), tuple(int(n) for n in weight.shape[2:]))
+
+    def each(v: Any) -> tuple[int, ...]:
+        return tuple(int(n) for n in (v if len(v) == axes else list(v) * axes))
+
+    return Geometry(each(stride), each(padding), each(dilation), int(groups), tuple(int(n) for n in weight.shape[2:]))
 
 
 def understand(name: str, args: Sequence[Any], kwargs: Mapping[str, Any], out: Any) -> Call | Unseen | None:

@@ -1,4 +1,4 @@
-"""Rows recomputed exactly, compared with the worst case of honest arithmetic: the verdict where no product is at hand."""
+"""Rows recomputed exactly and compared with the worst case of honest arithmetic, where no product is at hand."""
 
 from __future__ import annotations
 

@@ -58,8 +58,8 @@ class Softmax:
     def limit(self) -> float:
         """How far the sum of an honest row may be from one."""
         n, out = self.out.shape[-1], FORMATS[formats()[self.out.dtype]]
-        own = self._u * (4 * math.log(n) + 4 * EXP_ULP + 2 * n + 9) + n * out.least_normal
-        return own if out.precision >= 24 else own + out.u
+        own = float(self._u) * (4 * math.log(n) + 4 * EXP_ULP + 2 * n + 9) + n * out.least_normal
+        return float(own if out.precision >= 24 else own + out.u)
 
     def glance(self, kit: Kit, *, fresh: bool = False) -> tuple[Any, Any]:
         sums = self._sums(kit)
