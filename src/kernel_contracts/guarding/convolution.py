@@ -12,50 +12,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from kernel_contracts.guarding.arithmetic import formats
+from kernel_contracts.guarding.geometry import Geometry, Kind, geometry
 from kernel_contracts.guarding.kit import UNSEEN, Call, Kit, Unseen
 from kernel_contracts.guarding.spread import MEANS, spread
 from kernel_contracts.numerics.freivalds.arrays import host
 from kernel_contracts.numerics.freivalds.checksums import check_convolution, windows
 from kernel_contracts.numerics.freivalds.product import check_product
 from kernel_contracts.numerics.freivalds.verdict import ProductCheck
-
-Kind = Literal["forward", "adjoint", "weight"]
-
-
-@dataclass(frozen=True, slots=True)
-class Geometry:
-    """How windows lie; `kernel` are their extents."""
-
-    stride: tuple[int, ...]
-    padding: tuple[int, ...]
-    dilation: tuple[int, ...]
-    groups: int
-    kernel: tuple[int, ...]
-
-    def apply(self, kind: Kind, left: Any, right: Any, shape: Sequence[int]) -> Any:
-        """The map. Left and right are x and w, g and w, or g and x; `shape` are the extents of the result."""
-        import torch
-
-        zero = [0] * len(self.stride)
-        how = (list(self.stride), list(self.padding), list(self.dilation))
-        convolution = torch.ops.aten.convolution.default
-        if kind == "forward":
-            return convolution(left, right, None, *how, False, zero, self.groups)
-        if kind == "adjoint":
-            return convolution(left, right, None, *how, True, self.rest(left.shape[2:], shape), self.groups)
-        dummy = right.new_empty((left.shape[1], right.shape[1] // self.groups, *shape))
-        backward = torch.ops.aten.convolution_backward.default
-        return backward(left, right, dummy, None, *how, False, zero, self.groups, [False, True, False])[1]
-
-    def rest(self, small: Sequence[int], large: Sequence[int]) -> list[int]:
-        """Elements of the larger side that no full window reaches."""
-        parts = zip(small, large, self.stride, self.padding, self.dilation, self.kernel, strict=True)
-        return [n - ((m - 1) * s - 2 * p + d * (k - 1) + 1) for m, n, s, p, d, k in parts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,12 +122,12 @@ class Convolution:
         """The map of one channel: (N, groups, ...), or (groups, channels, kernel) for weights."""
         g, shape = self.geometry.groups, self.result.shape[2:]
         if self.kind == "weight":
-            return thin.native(self.geometry.apply("weight", self._summed(left, r, g), right, shape))
+            return thin.native(self.geometry.narrow("weight", self._summed(left, r, g), right, shape))
         if self.kind == "forward":
             one = (right.unflatten(0, (g, -1)) * r.view(1, -1, *([1] * (right.dim() - 1)))).sum(1)
         else:
             one = (right * r.view(1, -1, *([1] * (right.dim() - 2)))).sum(1, keepdim=True)
-        return thin.native(self.geometry.apply(self.kind, left, one, shape))
+        return thin.native(self.geometry.narrow(self.kind, left, one, shape))
 
     @staticmethod
     def _summed(x: Any, r: Any, groups: int) -> Any:
@@ -180,24 +148,22 @@ class Convolution:
         """Q: the energy of each sum's window times the mean energy of what meets it."""
         g, k = self.geometry.groups, self.terms
         if self.kind == "weight":
-            energy = left.flatten(2).unflatten(1, (g, -1)).square().sum((0, 2, 3)) / k
-            wide, axes = right, [0, -1, -2]
+            energy, wide = _energies(left, g).sum(0) / k, right
         else:
             # Weights are (out, in / groups) for both maps; the adjoint's sums run over `out`.
-            energy = right.unflatten(0, (g, -1)).flatten(1).square().sum(1) / k
-            wide, axes = left, [-1, -2]
+            energy, wide = _energies(right.unsqueeze(0).flatten(1, 2), g)[0] / k, left
         if even:
-            mean = wide.flatten(2).unflatten(1, (g, -1)).square().mean(axes)
-            q = mean * k * energy
+            q = _energies(wide, g) * (k * g / (wide[0].numel()))
+            q = (q.mean(0) if self.kind == "weight" else q) * energy
             return thin.exact(thin.native(q.reshape(*q.shape, *([1] * (self.result.dim() - q.dim())))))
         squares, shape = wide.square(), self.result.shape[2:]
         if self.kind == "weight":
             ones = left.new_ones((left.shape[0], g, *left.shape[2:]))
-            q = self.geometry.apply("weight", ones, squares, shape)
+            q = self.geometry.narrow("weight", ones, squares, shape)
         else:
             inner = right.shape[1] if self.kind == "forward" else 1
             outer = g if self.kind == "forward" else right.shape[0]
-            q = self.geometry.apply(self.kind, squares, right.new_ones((outer, inner, *self.geometry.kernel)), shape)
+            q = self.geometry.narrow(self.kind, squares, right.new_ones((outer, inner, *self.geometry.kernel)), shape)
         lead = 1 if self.kind == "weight" else 2
         return thin.exact(thin.native(q * energy.view(-1, *([1] * (q.dim() - lead)))))
 
@@ -221,7 +187,7 @@ class Convolution:
             how |= {"stride": g.stride, "padding": g.padding, "dilation": g.dilation, "groups": g.groups}
             return check_convolution(left, right, result, bias=self.bias, **how)
         if self.kind == "adjoint":
-            wide = self._spaced(left, result.shape[2:])
+            wide = g.spaced(left, result.shape[2:])
             kernels = right.reshape(g.groups, -1, *right.shape[1:]).swapaxes(1, 2)
             kernels = np.flip(kernels.reshape(-1, *kernels.shape[2:]), tuple(range(2, right.ndim)))
             return check_convolution(wide, kernels, result, dilation=g.dilation, groups=g.groups, bias=self.bias, **how)
@@ -230,22 +196,6 @@ class Convolution:
         b = a.reshape(n, p, g.groups, -1).transpose(2, 0, 1, 3).reshape(g.groups, n * p, -1)
         first = left.reshape(n, g.groups, -1, p).transpose(1, 2, 0, 3).reshape(g.groups, -1, n * p)
         return check_product(first, b, host(result).reshape(g.groups, self.columns, -1), **how)
-
-    def _spaced(self, x: Any, shape: Sequence[int]) -> Any:
-        """x with zeros between its elements and around them: the adjoint is then a convolution without strides."""
-        g = self.geometry
-        inner = [(m - 1) * s + 1 for m, s in zip(x.shape[2:], g.stride, strict=True)]
-        reach = [d * (k - 1) for d, k in zip(g.dilation, g.kernel, strict=True)]
-        out = np.zeros((*x.shape[:2], *(n + r for n, r in zip(shape, reach, strict=True))), x.dtype)
-        left = [r - p for r, p in zip(reach, g.padding, strict=True)]
-        spread_out = np.zeros((*x.shape[:2], *inner), x.dtype)
-        spread_out[(slice(None), slice(None), *(slice(None, None, s) for s in g.stride))] = x
-        to, source = [slice(None)] * 2, [slice(None)] * 2
-        for start, m, n in zip(left, inner, out.shape[2:], strict=True):
-            to.append(slice(max(start, 0), min(start + m, n)))
-            source.append(slice(max(-start, 0), max(-start, 0) + min(start + m, n) - max(start, 0)))
-        out[tuple(to)] = spread_out[tuple(source)]
-        return out
 
     def repair(self, kit: Kit, seed: int, again: Callable[[], Any]) -> tuple[tuple[int, ...], ...]:
         """The whole result replaced by that of the same call done once more, if that one conforms."""
@@ -258,17 +208,15 @@ class Convolution:
         return tuple((*f.batch, f.row) for f in before.faults) or ((0,),)
 
 
+def _energies(x: Any, groups: int) -> Any:
+    """Sums of squares of the channels of each group of each image: (N, groups)."""
+    import torch
+
+    return torch.linalg.vector_norm(x.reshape(x.shape[0], groups, -1), dim=2).square()
+
+
 def _verifiable(*tensors: Any) -> bool:
     return all(x.device.type == "cpu" and x.dtype in formats() and x.numel() and x.dim() > 2 for x in tensors)
-
-
-def _geometry(stride: Any, padding: Any, dilation: Any, groups: int, weight: Any) -> Geometry:
-    axes = weight.dim() - 2
-
-    def each(v: Any) -> tuple[int, ...]:
-        return tuple(int(n) for n in (v if len(v) == axes else list(v) * axes))
-
-    return Geometry(each(stride), each(padding), each(dilation), int(groups), tuple(int(n) for n in weight.shape[2:]))
 
 
 def understand(name: str, args: Sequence[Any], kwargs: Mapping[str, Any], out: Any) -> Call | Unseen | None:
@@ -277,7 +225,7 @@ def understand(name: str, args: Sequence[Any], kwargs: Mapping[str, Any], out: A
     if not _verifiable(x, w, out):
         return UNSEEN if out.numel() else None
     kind: Kind = "adjoint" if transposed else "forward"
-    return Convolution(kind, x, w, out, bias, _geometry(stride, padding, dilation, groups, w))
+    return Convolution(kind, x, w, out, bias, geometry(stride, padding, dilation, groups, w))
 
 
 def understand_backward(
@@ -290,14 +238,14 @@ def understand_backward(
         return None
     if not _verifiable(grad, x, w, *results):
         return UNSEEN
-    geometry = _geometry(stride, padding, dilation, groups, w)
-    spare = geometry.rest(x.shape[2:], grad.shape[2:]) if transposed else []
-    if any(n >= s for n, s in zip(spare, geometry.stride, strict=False)):
+    lies = geometry(stride, padding, dilation, groups, w)
+    spare = lies.rest(x.shape[2:], grad.shape[2:]) if transposed else []
+    if any(n >= s for n, s in zip(spare, lies.stride, strict=False)):
         return UNSEEN  # the output is so much padded that more windows fit into it than there were inputs
     calls: list[Call] = []
     if mask[0]:
-        calls.append(Convolution("forward" if transposed else "adjoint", grad, w, out[0], None, geometry))
+        calls.append(Convolution("forward" if transposed else "adjoint", grad, w, out[0], None, lies))
     if mask[1]:
         left, right = (x, grad) if transposed else (grad, x)
-        calls.append(Convolution("weight", left, right, out[1], None, geometry, 1))
+        calls.append(Convolution("weight", left, right, out[1], None, lies, 1))
     return tuple(calls)
