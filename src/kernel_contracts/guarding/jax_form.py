@@ -51,16 +51,17 @@ class JaxGuard:
         """f, jitted, with its products verified. Arguments are arrays, or trees of them."""
         import jax
 
-        @jax.jit
         def traced(secret: Any, args: Any, kwargs: Any) -> Any:
             closed, shape = jax.make_jaxpr(lambda a, k: f(*a, **k), return_shape=True)(args, kwargs)
             flat = jax.tree.leaves((args, kwargs))
             results = _Run(self, jax.random.key(secret)).run(closed.jaxpr, closed.consts, flat)
             return jax.tree.unflatten(jax.tree.structure(shape), results)
 
+        compiled = jax.jit(traced)
+
         @functools.wraps(f)
         def guarded(*args: Any, **kwargs: Any) -> Any:
-            return traced(np.uint32(secrets.randbits(32)), args, kwargs)
+            return compiled(np.uint32(secrets.randbits(32)), args, kwargs)
 
         return guarded
 
