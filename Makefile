@@ -9,7 +9,7 @@ CODE   := src tests scripts benchmarks examples
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format pytest soundness real bench bench-freivalds docs clean
+.PHONY: help demo test lint format pytest soundness real bench bench-freivalds device docs clean
 
 help: ## List what make can do.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -47,6 +47,9 @@ bench-freivalds: $(VENV)/test.stamp ## Measure verified products and the guard: 
 	$(BIN)/python benchmarks/freivalds.py
 	$(BIN)/python benchmarks/freivalds_alarms.py
 	$(BIN)/python benchmarks/guard.py
+
+device: $(VENV)/test.stamp ## On a machine with CUDA: the library, Triton, verified products and the guard there (six minutes).
+	$(BIN)/python benchmarks/device.py
 
 docs: $(VENV)/test.stamp ## Write the generated reference pages again.
 	$(BIN)/python scripts/generate_docs.py
