@@ -19,7 +19,7 @@ import pytest
 
 SESSIONS = sorted({b.page for b in docs_pages.blocks("console")})
 _MEASURED = (
-    (re.compile(r"(numpy|torch) \d+\.\d+\.\d+\S*"), r"\1 #"),
+    (re.compile(r"((?:numpy|torch)(?:@\S+)?) \d+\.\d+\.\d+\S*"), r"\1 #"),
     (re.compile(r"\b\d+ of \d+ (elements|fail|cases)"), r"# of # \1"),
     (re.compile(r"\b\d+\.\d+(?:e[+-]?\d+)?\b|\b\d+e[+-]?\d+\b"), "#"),
     (re.compile(r"\b\d+ (s|times)\b"), r"# \1"),
