@@ -21,11 +21,15 @@ import numpy as np
 from finding_list import KNOWN, STUDY, Known
 
 from kernel_contracts.api import real_target
+from kernel_contracts.checking import contracts_for
 from kernel_contracts.contracts.evidence import Outcome
 from kernel_contracts.errors import KernelContractsError
 from kernel_contracts.measurement.calls import ArrayIn, CallResult
+from kernel_contracts.measurement.emulated import dims_of
 from kernel_contracts.measurement.process import Kernel
 from kernel_contracts.measurement.ranked import Ranks
+from kernel_contracts.measurement.target import parse
+from kernel_contracts.numerics.dims import evaluate
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "findings.json"
@@ -82,10 +86,11 @@ def checked(known: Known) -> dict[str, Any]:
 def shown(known: Known) -> str:
     """What the stack answers to the tiny call, in words or as a number."""
     target = str(STUDY / "kernels.py") + f":{known.kernel}" if known.kernel else f"builtin:{known.operation}"
-    kernel = (Ranks if known.operation == "all_reduce" else Kernel)(
-        real_target(target, known.stack), stack=known.stack, timeout=20.0
-    )
+    real = real_target(target, known.stack)
+    kernel = (Ranks if known.operation == "all_reduce" else Kernel)(real, stack=known.stack, timeout=20.0)
     with kernel:
+        if parse(real).foreign:
+            return _by_scope(kernel, known)
         if known.own == "gelu-alone":
             return _alone(kernel, known.arrays[0])
         results = [_called(kernel, known.arrays) for _ in range(known.calls)]
@@ -103,6 +108,21 @@ def shown(known: Known) -> str:
         half = 0.0 if first.state["flush_to_zero"] else 2.0**-1023
         return f"{_number(y.ravel()[0])}, and 2^-1022 / 2 is {half:g} afterwards"
     return _number(y.ravel()[0])
+
+
+def _by_scope(kernel: Any, known: Known) -> str:
+    """The answer of a kernel file, which must be told what its arrays are called."""
+    (contract,) = contracts_for(known.operation, None, [known.class_id])
+    bound = next(b for b in contract.bound if known.dtype in b.dtypes.values())
+    kernel.announced = contract, bound
+    arrays = [ArrayIn(t.name, np.asarray(x)) for t, x in zip(contract.inputs, known.arrays, strict=True)]
+    sizes = dims_of(contract, {a.name: a.array.shape for a in arrays})
+    shapes = [tuple(evaluate(d, sizes) for d in t.shape) for t in contract.outputs]
+    poison = [(shape, f.name) for shape, f in zip(shapes, bound.outputs.values(), strict=True)]
+    result: CallResult = kernel.call(arrays, poison=poison)
+    if result.outcome is not Outcome.RETURNED:
+        return f"{result.outcome.value}: {result.detail}"
+    return _number(np.asarray(result.outputs[0]).astype(np.float64).ravel()[-1])
 
 
 def _called(kernel: Any, arrays: Any) -> CallResult:

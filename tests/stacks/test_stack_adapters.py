@@ -1,4 +1,4 @@
-"""NumPy and PyTorch share memory, keep strides and hold every format; the conformance kit looks at every stack."""
+"""Every installed stack moves every bit, keeps strides, names what it cannot hold, and loads nothing by itself."""
 
 from __future__ import annotations
 
@@ -17,10 +17,13 @@ from kernel_contracts.stacks.base import find, installed, stacks
 SHARING = ("numpy", "torch", "inductor")
 """Stacks whose arrays are views of the memory that they are given; the others copy."""
 
+DRIVEN = ("opencl", "webgpu")
+"""Stacks that may be installed without a driver. The conformance kit looks at them too, in processes of their own."""
+
 INSTALLED = [
     pytest.param(s, id=name, marks=[pytest.mark.torch] if name in ("torch", "inductor") else [])
     for name, s in stacks().items()
-    if s.available() and name in ("numpy", "torch")
+    if s.available() and name not in DRIVEN
 ]
 SHAPES = [(), (0,), (1,), (5,), (3, 4), (2, 3, 4)]
 

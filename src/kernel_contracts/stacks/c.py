@@ -187,7 +187,7 @@ class _Source:
 
 
 def _bits(name: str) -> str:
-    return f"uint{8 * np.dtype(sources.DTYPES[sources.storage_name(name)]).itemsize}_t"
+    return f"uint{8 * sources.width(name)}_t"
 
 
 STACK = CStack()

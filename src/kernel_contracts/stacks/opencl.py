@@ -232,7 +232,7 @@ class _Source:
 
 def _type(name: str) -> str:
     wide = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}
-    return _TYPES.get(name) or wide[np.dtype(sources.DTYPES[sources.storage_name(name)]).itemsize]
+    return _TYPES.get(name) or wide[sources.width(name)]
 
 
 def _first(text: str) -> str:

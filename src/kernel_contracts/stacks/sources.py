@@ -53,11 +53,11 @@ def settings(text: str, place: str, known: tuple[str, ...]) -> dict[str, str]:
 
 
 def formats(given: Mapping[str, str], place: str) -> frozenset[str]:
-    """The number formats that the kernel says it takes; fp32 where it says nothing."""
+    """The number formats that the kernel says it takes, fp32 where it says nothing, and integers, such as indices."""
     names = [n.strip() for n in given.get("formats", UNTOLD).split(",")]
     if wrong := [n for n in names if n not in FORMATS]:
         raise TargetError(f"{place} says it takes {', '.join(wrong)}, which is no number format; see kc list formats")
-    return frozenset(names)
+    return frozenset(names) | {f.name for f in FORMATS.values() if not f.is_real}
 
 
 def entry(given: Mapping[str, str], file: str, name: str) -> str:
@@ -83,6 +83,11 @@ def work(given: Mapping[str, str], scope: Scope, place: str) -> tuple[int, ...]:
     if "global" in given:
         return sizes(given["global"], scope, place)
     return (math.prod(scope.outputs[0].shape),)
+
+
+def width(name: str) -> int:
+    """Bytes of an element of a format."""
+    return DTYPES[storage_name(name)].itemsize
 
 
 def blank(tensor: Tensor) -> NDArray[np.generic]:
