@@ -197,7 +197,7 @@ KNOWN: Sequence[Known] = (
         "all_reduce",
         "C-ORD-03",
         ("accumulator_narrowed",),
-        (np.array([[2048], [0.75], [0.75], [0.75]], np.float16),),
+        (np.repeat(np.array([[2048], [0.75], [0.75], [0.75]], np.float16), 16, axis=1),),
         lambda: _fp16(2048 + 3 * Fraction(3, 4)),
         "fp16",
         8,
