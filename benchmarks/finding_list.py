@@ -191,6 +191,18 @@ KNOWN: Sequence[Known] = (
         "fp32",
     ),
     Known(
+        "S7",
+        "gloo's MAX sees NaN on some ranks only",
+        "torch",
+        "all_reduce_max",
+        "C-EXC-01",
+        ("position_dependent", "nan_lost"),
+        (np.stack([np.full(8, np.nan, np.float32), np.full(8, 2, np.float32)]),),
+        lambda: math.nan,
+        kernel="all_reduce_max_gloo",
+        own="all-reduce-max-nan",
+    ),
+    Known(
         "S8",
         "gloo adds fp16 step by step in fp16",
         "torch",

@@ -82,7 +82,7 @@ def checked(known: Known) -> dict[str, Any]:
 def shown(known: Known) -> str:
     """What the stack answers to the tiny call, in words or as a number."""
     target = str(STUDY / "kernels.py") + f":{known.kernel}" if known.kernel else f"builtin:{known.operation}"
-    kernel = (Ranks if known.operation == "all_reduce" else Kernel)(
+    kernel = (Ranks if known.operation.startswith("all_reduce") else Kernel)(
         real_target(target, known.stack), stack=known.stack, timeout=200.0 if "inductor" in known.stack else 20.0
     )
     with kernel:
