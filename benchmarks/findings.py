@@ -21,11 +21,15 @@ import numpy as np
 from finding_list import KNOWN, STUDY, Known
 
 from kernel_contracts.api import real_target
+from kernel_contracts.checking import contracts_for
 from kernel_contracts.contracts.evidence import Outcome
 from kernel_contracts.errors import KernelContractsError
 from kernel_contracts.measurement.calls import ArrayIn, CallResult
+from kernel_contracts.measurement.emulated import dims_of
 from kernel_contracts.measurement.process import Kernel
 from kernel_contracts.measurement.ranked import Ranks
+from kernel_contracts.measurement.target import parse
+from kernel_contracts.numerics.dims import evaluate
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "findings.json"
@@ -82,10 +86,12 @@ def checked(known: Known) -> dict[str, Any]:
 def shown(known: Known) -> str:
     """What the stack answers to the tiny call, in words or as a number."""
     target = str(STUDY / "kernels.py") + f":{known.kernel}" if known.kernel else f"builtin:{known.operation}"
-    kernel = (Ranks if known.operation.startswith("all_reduce") else Kernel)(
-        real_target(target, known.stack), stack=known.stack, timeout=200.0 if "inductor" in known.stack else 20.0
-    )
+    real, patience = real_target(target, known.stack), 200.0 if "inductor" in known.stack else 20.0
+    make = Ranks if known.operation.startswith("all_reduce") else Kernel
+    kernel = make(real, stack=known.stack, timeout=patience)
     with kernel:
+        if parse(real).foreign:
+            return _by_scope(kernel, known)
         if known.own == "gelu-alone":
             return _alone(kernel, known.arrays[0])
         results = [_called(kernel, known.arrays) for _ in range(known.calls)]
@@ -111,6 +117,21 @@ def _worst(y: Any, exact: Any) -> Any:
         return y[0] if y.size else "nothing"
     off = np.where(np.isnan(y) == math.isnan(exact), np.abs(np.nan_to_num(y - exact)), np.inf)
     return y[int(np.argmax(off))]
+
+
+def _by_scope(kernel: Any, known: Known) -> str:
+    """The answer of a kernel file, which must be told what its arrays are called."""
+    (contract,) = contracts_for(known.operation, None, [known.class_id])
+    bound = next(b for b in contract.bound if known.dtype in b.dtypes.values())
+    kernel.announced = contract, bound
+    arrays = [ArrayIn(t.name, np.asarray(x)) for t, x in zip(contract.inputs, known.arrays, strict=True)]
+    sizes = dims_of(contract, {a.name: a.array.shape for a in arrays})
+    shapes = [tuple(evaluate(d, sizes) for d in t.shape) for t in contract.outputs]
+    poison = [(shape, f.name) for shape, f in zip(shapes, bound.outputs.values(), strict=True)]
+    result: CallResult = kernel.call(arrays, poison=poison)
+    if result.outcome is not Outcome.RETURNED:
+        return f"{result.outcome.value}: {result.detail}"
+    return _number(np.asarray(result.outputs[0]).astype(np.float64).ravel()[-1])
 
 
 def _called(kernel: Any, arrays: Any) -> CallResult:

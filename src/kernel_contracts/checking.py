@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from kernel_contracts.measurement.emulated import Callee
 from kernel_contracts.measurement.experiments import Experiment, experiments
 from kernel_contracts.measurement.minimise import ATTEMPTS, shrink
 from kernel_contracts.measurement.session import Session
+from kernel_contracts.measurement.witness import Witness
 from kernel_contracts.numerics.mutants import mutants
 from kernel_contracts.oracles import ladder
 from kernel_contracts.vocabulary import vocabulary
@@ -153,9 +154,9 @@ def measured(
 
 def check_contract(
     contract: Contract, bound: Bound, kernel: Callee, options: Options, *, seed: int, watch: Watch | None = None,
-    report: LoadReport | None = None,
+    report: LoadReport | None = None, extra: Sequence[Case] = (),
 ) -> Result:  # fmt: skip
-    """Measures one contract for one choice of dtypes and judges it."""
+    """Measures one contract for one choice of dtypes and judges it. `extra` cases come before the planned ones."""
     began = time.perf_counter()
     klass = classes()[contract.class_id]
     unknown = [p for p in options.params if p not in {s.name for s in contract.scalars}]
@@ -164,7 +165,7 @@ def check_contract(
     experiment = experiments()[plan.experiment]
     cases = experiment.cases(contract, bound, plan, seed=seed, samples=options.samples, fixed=fixed)
     session = Session(contract, bound, kernel, ladder(), tuple(mutants()))
-    cases = experiment.completed(session, cases)
+    cases = [*extra, *experiment.completed(session, cases)]
     seen: list[Observation] = []
     for done, case in enumerate(cases, 1):
         observation = experiment.measure(session, case)
@@ -217,13 +218,20 @@ def check_all(
             yield check_contract(contract, bound, kernel, options, seed=seed, watch=watch, report=report)
 
 
-def witness_inputs(result: Result) -> tuple[Case, dict[str, Any]] | None:
-    """The witness's case and the inputs it stands for, made again from the seed."""
-    if result.finding.witness is None:
+def witness_of(result: Result, report: LoadReport, *, target: str, stack: str, device: str) -> Witness | None:
+    """What a replay of a violation needs, its inputs made again from the seed; None where nothing is violated."""
+    found, signature = result.finding.witness, result.finding.signature
+    if result.verdict is not Verdict.VIOLATES or found is None or signature is None:
         return None
-    case = result.finding.witness.case
     session = Session(result.contract, result.bound, _Nobody(), ladder())
-    return case, experiment_of(result.contract, result.bound).inputs(session, case)
+    inputs = experiment_of(result.contract, result.bound).inputs(session, found.case)
+    worst = next((r.worst for r in found.outputs if r.worst is not None), None)
+    seen = {"outcome": found.outcome.value, "detail": found.detail} if worst is None else asdict(worst)
+    formats = {n: f.name for n, f in result.bound.inputs.items()}
+    return Witness(
+        result.contract.source, result.contract.name, found.case, inputs, formats, target, stack, device,
+        signature.name, signature.detail, seen, report.fingerprint, str(Path(result.contract.path).resolve()),
+    )  # fmt: skip
 
 
 def experiment_of(contract: Contract, bound: Bound) -> Experiment:

@@ -27,6 +27,7 @@ TIERS = {
     "report": 5,
     "answers": 6,
     "casebook": 6,
+    "conformance": 6,
     "guarding": 6,
     "cli": 7,
     "pytest_plugin": 7,

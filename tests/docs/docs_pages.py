@@ -12,7 +12,7 @@ REPOSITORY = Path(__file__).parents[2]
 PAGES = (REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", *sorted((REPOSITORY / "docs").rglob("*.md")))
 
 _FENCE = re.compile(r"^(```+)(\S*)[ ]*(.*)$")
-_FILE_NAME = re.compile(r"^# ([\w./-]+\.(?:py|kc))$")
+_FILE_NAME = re.compile(r"^(?:#|//) ([\w./-]+\.(?:py|kc|c|cl|wgsl))$")
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 _CLAUSE = re.compile(r"^(scope|pre|post|tolerance|reference|measure|violation|calibrate)\b", re.MULTILINE)
 

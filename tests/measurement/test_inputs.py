@@ -139,6 +139,38 @@ def test_cancelling_reaches_its_condition(condition: float, fmt: Format, acc: Fo
         assert condition / 30 < np.median(measured) < condition * 30
 
 
+@pytest.mark.parametrize("terms", [1, 2, 3, 4, 5, 64, 129])
+@pytest.mark.parametrize("fmt", [FP32, BF16, FP16], ids=str)
+def test_opposite_terms_leave_only_a_small_part(fmt: Format, terms: int) -> None:
+    values = families()["opposite"].generate(request_of(*matrices(fmt, 6, terms, 7), products=True, seed=terms))
+    products = values["A"][:, :, None] * values["B"][None, :, :]
+    paired = terms - 2 if terms % 2 == 0 else terms - 1
+    whole, sums = np.abs(products).sum(1), np.abs(products.sum(1))  # exact enough: 53 bits, and pairs are equal
+    if paired <= 0:
+        assert (sums > 0).all()
+        return
+    assert (sums < whole * 2.0**-8).mean() > 0.9
+    assert (sums > 0).any()
+    for row in products.transpose(0, 2, 1).reshape(-1, terms):  # every pair, wherever it lies
+        sizes, counts = np.unique(np.abs(row), return_counts=True)
+        assert sum(n // 2 * 2 for n in counts) >= paired
+        assert all(abs((row == s).sum() - (row == -s).sum()) <= 2 for s in sizes)
+
+
+def test_opposite_pairs_have_equal_weights_in_attention() -> None:
+    shape, axes = (2, 3, 9, 4), (2, 3)  # heads, then S and D, both of which are summed over
+    specs = [TensorSpec(n, BF16, shape, axes) for n in "QKV"]
+    values = families()["opposite"].generate(request_of(*specs, products=True))
+    scores = np.einsum("bhqd,bhkd->bhqk", values["Q"], values["K"])
+    paired = 0
+    for i in range(9):
+        for j in range(i):
+            if (values["V"][:, :, i] == -values["V"][:, :, j]).all():
+                np.testing.assert_array_equal(scores[..., i], scores[..., j])
+                paired += 1
+    assert paired == 4
+
+
 @pytest.mark.parametrize("name", ["near_overflow", "wide", "extremes", "outlier_columns", "falling", "offset"])
 @pytest.mark.parametrize("fmt", REAL, ids=str)
 def test_sums_stay_finite(name: str, fmt: Format) -> None:

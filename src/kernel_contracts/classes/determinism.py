@@ -31,7 +31,9 @@ class DeterminismClass:
     faults: tuple[str, ...] = (
         "arrival", "arrival_under_load", "fold_by_threads", "vector_if_aligned", "split_if_few_rows", "racing_writes",
     )  # fmt: skip
-    extra_inputs: tuple[MeasureItem, ...] = (MeasureItem("normal"), MeasureItem("wide", (20.0,)))
+    extra_inputs: tuple[MeasureItem, ...] = (
+        MeasureItem("normal"), MeasureItem("opposite"), MeasureItem("wide", (20.0,)),
+    )  # fmt: skip
 
     def plan(self, contract: Contract, bound: Bound) -> Plan:
         return protocol(contract, "repeats", self.extra_inputs)

@@ -13,7 +13,21 @@ from tempfile import gettempdir
 
 import typer
 
-from kernel_contracts.cli import calibrate, check, doctor, files, freivalds, inspect, replay, show, tolerance, tree
+from kernel_contracts.cli import (
+    calibrate,
+    check,
+    compare,
+    doctor,
+    files,
+    freivalds,
+    inspect,
+    model,
+    replay,
+    run,
+    show,
+    tolerance,
+    tree,
+)
 from kernel_contracts.errors import KernelContractsError, LanguageError
 
 app = typer.Typer(
@@ -24,7 +38,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for module in (check, calibrate, inspect, show, files, tolerance, replay, tree, freivalds, doctor):
+for module in (check, run, compare, model, calibrate, inspect, show, files, tolerance, replay, tree, freivalds, doctor):
     module.register(app)
 
 

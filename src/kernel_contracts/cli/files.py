@@ -75,6 +75,20 @@ def read(path: Path) -> str:
         raise UsageError(f"cannot read {path}: {reason}; check the path") from error
 
 
+def append(path: Path, line: str) -> None:
+    """One more line in a file, or on standard output for `-`. Raises UsageError in one sentence."""
+    from kernel_contracts.errors import UsageError
+
+    if str(path) == "-":
+        typer.echo(line)
+        return
+    try:
+        with path.open("a", encoding="utf-8") as stream:
+            stream.write(line + "\n")
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}; choose another place") from error
+
+
 def register(app: typer.Typer) -> None:
     app.command("fmt")(fmt)
     app.command("lint")(lint)

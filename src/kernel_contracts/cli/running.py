@@ -15,7 +15,7 @@ from typing import Any, TextIO
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from kernel_contracts.api import complete, offered, real_target
-from kernel_contracts.checking import Options, Result, check_contract, contracts_for, measured, witness_inputs
+from kernel_contracts.checking import Options, Result, check_contract, contracts_for, measured, witness_of
 from kernel_contracts.classes import classes
 from kernel_contracts.contracts.evidence import Observation, Verdict
 from kernel_contracts.contracts.model import Bound, Contract
@@ -24,7 +24,6 @@ from kernel_contracts.measurement.calls import LoadReport
 from kernel_contracts.measurement.fingerprint import digest
 from kernel_contracts.measurement.process import Kernel
 from kernel_contracts.measurement.ranked import Ranks, opened
-from kernel_contracts.measurement.witness import Witness
 from kernel_contracts.report.records import line, result_record, trace_record
 from kernel_contracts.report.terminal import console, story, summary_line, totals
 from kernel_contracts.signatures import signatures
@@ -195,43 +194,12 @@ class Run:
         return (self.keep or DEFAULT_KEEP) / "witness" / f"{result.contract.name}-{kinds}-{result.seed}.json"
 
     def _save_witness(self, result: Result, report: LoadReport) -> Path | None:
-        found = witness_inputs(result) if result.verdict is Verdict.VIOLATES else None
-        if found is None:
+        witness = witness_of(result, report, target=self.target, stack=self.stack, device=self.device)
+        if witness is None:
             return None
-        case, inputs = found
-        witness = result.finding.witness
-        assert witness is not None
-        assert result.finding.signature is not None
-        worst = next((r.worst for r in witness.outputs if r.worst is not None), None)
-        seen = (
-            {}
-            if worst is None
-            else {
-                "output": worst.output,
-                "index": list(worst.index),
-                "got": worst.got,
-                "oracle": worst.oracle,
-                "tolerance": worst.tolerance,
-                "ratio": worst.ratio,
-            }
-        )
         path = self._witness_path(result)
         try:
-            Witness(
-                result.contract.source,
-                result.contract.name,
-                case,
-                inputs,
-                {n: f.name for n, f in result.bound.inputs.items()},
-                self.target,
-                self.stack,
-                self.device,
-                result.finding.signature.name,
-                result.finding.signature.detail,
-                seen or {"outcome": witness.outcome.value, "detail": witness.detail},
-                report.fingerprint,
-                str(Path(result.contract.path).resolve()),
-            ).save(path)
+            witness.save(path)
         except OSError as error:
             console(stderr=True).print(f"kc: the witness could not be written to {path}: {error.strerror}")
             return None

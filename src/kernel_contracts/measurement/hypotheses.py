@@ -30,6 +30,8 @@ WORK_LIMIT = 1 << 22
 #: Beyond this nothing is tried: some forty programs would be run, and a smaller case fails in the same way.
 EXPLAIN_LIMIT = 1 << 23
 TERMS_LIMIT = 1 << 12
+#: Lists of mutants that are kept.
+_PROGRAMS = 512
 #: A mutant whose own error is this small beside the candidate's cannot be told from none.
 _FAINT = 1e-12
 
@@ -63,11 +65,25 @@ def explain(
             continue
         for arguments in given.get(name, entry.defaults):
             shown = f"({', '.join(str(a) for a in arguments)})" if arguments else ""
-            for where, program in entry.apply(bound.program, arguments):
+            for where, program in _programs(bound.program, name, arguments):
                 rest = _unexplained(bound, instance, outputs, centers, weights, program, entry.emulated)
                 if rest is not None and rest < 1.0:
                     found[f"{name}{shown}: {where}"] = rest
     return {k: round(v, 6) for k, v in sorted(found.items(), key=lambda kv: kv[1])}
+
+
+_made: dict[tuple[int, str, tuple[object, ...]], tuple[Program, list[tuple[str, Program]]]] = {}
+
+
+def _programs(program: Program, name: str, arguments: tuple[object, ...]) -> list[tuple[str, Program]]:
+    """The mutants of a program, made once: every failing case is compared with the same ones."""
+    key = (id(program), name, arguments)
+    kept = _made.get(key)
+    if kept is None:
+        if len(_made) >= _PROGRAMS:
+            _made.clear()
+        kept = _made[key] = (program, list(mutants()[name].apply(program, arguments)))  # keeps the id its own
+    return kept[1]
 
 
 def instance_size(instance: Instance) -> int:

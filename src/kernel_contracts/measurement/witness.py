@@ -46,7 +46,8 @@ class Witness:
     path: str = ""
     """The contract's file: a reference in Python lies beside it."""
 
-    def save(self, path: Path) -> None:
+    def text(self) -> str:
+        """The file's text."""
         data = {
             "version": VERSION,
             "contract": self.contract,
@@ -62,8 +63,11 @@ class Witness:
             "path": self.path,
             "source": self.source,
         }
+        return json.dumps(data, indent=1, allow_nan=True) + "\n"
+
+    def save(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(data, indent=1, allow_nan=True) + "\n", encoding="utf-8")
+        path.write_text(self.text(), encoding="utf-8")
 
 
 def load(path: str | Path) -> Witness:

@@ -87,6 +87,9 @@ class _Worker:
         except Exception as error:  # the library is there but does not start
             text = f"stack {self._stack.name} cannot be used here: {type(error).__name__}: {error}"
             return self._channel.send({"kind": "refused", "text": text[:2000]})
+        if not devices:
+            text = f"stack {self._stack.name} finds no device on this machine; install a driver for one"
+            return self._channel.send({"kind": "refused", "text": text})
         if not self._device:
             self._device = devices[0]
         elif self._device not in devices:

@@ -6,6 +6,8 @@ range included, and no value is rounded twice on the way. A cast through an inte
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -13,12 +15,15 @@ from numpy.typing import NDArray
 
 from kernel_contracts.errors import ArithmeticScopeError
 from kernel_contracts.formats import Format
+from kernel_contracts.numerics.nearest import nearest, to_odd
 
 Array = NDArray[np.float64]
 OverflowMode = Literal["format", "saturate", "inf"]
 
-_BIAS = 1023
+#: NumPy's own conversion to fp16 is the faster one for fewer elements than this.
+_FEW = 4096
 _FIELD = 52
+_EXPONENT = np.int64(0x7FF << _FIELD)
 
 
 def round_to(x: Any, fmt: Format, *, overflow: OverflowMode = "format", flush: bool = False) -> Array:
@@ -33,16 +38,14 @@ def round_to(x: Any, fmt: Format, *, overflow: OverflowMode = "format", flush: b
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         if fmt.name == "fp64":
             out = x.copy()
-        elif fmt.name == "fp32":
-            out = x.astype(np.float32).astype(np.float64)
-        elif fmt.name == "fp16":
-            out = x.astype(np.float16).astype(np.float64)
+            past = _past(out, fmt)
+        elif fmt.name == "fp32" or (fmt.name == "fp16" and x.size < _FEW):
+            out = x.astype(fmt.storage).astype(np.float64)
+            past = _past(out, fmt)
         else:
-            spacing, inverse = _spacing(x, fmt)
-            out = np.asarray(x * inverse)
-            np.rint(out, out=out)
-            out *= spacing
-        _overflow(out, fmt, fmt.overflow if overflow == "format" else overflow)
+            out, past = nearest(x, fmt)
+        if past:
+            _overflow(out, fmt, fmt.overflow if overflow == "format" else overflow)
         if flush:
             out = np.where(np.abs(out) < fmt.least_normal, np.copysign(0.0, out), out)
     if fmt.storage.endswith("fnuz"):
@@ -50,30 +53,51 @@ def round_to(x: Any, fmt: Format, *, overflow: OverflowMode = "format", flush: b
     return np.asarray(out, dtype=np.float64)
 
 
+def rounder(fmt: Format) -> Callable[[Array], Array]:
+    """`round_to` for those who call it at every step of a loop.
+
+    Requirement: float64 arrays, `np.errstate` with overflow and invalid ignored, a format with infinities and a
+    negative zero or none of both.
+    """
+    if fmt.name in ("fp16", "fp32", "fp64") or fmt.storage.endswith("fnuz"):
+        return lambda x: round_to(x, fmt)
+
+    def step(x: Array) -> Array:
+        out, past = nearest(x, fmt)
+        if past:
+            _overflow(out, fmt, fmt.overflow)
+        return out
+
+    return step
+
+
 def round_sum(high: Any, low: Any, fmt: Format, *, overflow: OverflowMode = "format", flush: bool = False) -> Array:
     """The exact sum `high + low` rounded once to `fmt`, where `high` is that sum rounded to float64.
 
-    Rounding `high` alone goes wrong only where it sits exactly between two values of `fmt`: there the sign of `low`
-    decides, and one step of float64 towards it says so.
+    First to odd: where `low` is not zero and `high` ends in a zero bit, the other neighbour of the sum is taken. What
+    is then rounded to a format at least two bits shorter has been rounded once (Boldo and Melquiond, "Emulation of
+    FMA and correctly rounded sums: proved algorithms using rounding to odd", IEEE Transactions on Computers, 2008).
     """
-    high, low = np.broadcast_arrays(np.asarray(high, dtype=np.float64), np.asarray(low, dtype=np.float64))
+    high, low = np.asarray(high, dtype=np.float64), np.asarray(low, dtype=np.float64)
     _need_real(fmt)
-    if fmt.name == "fp64":
-        return round_to(high, fmt, overflow=overflow, flush=flush)
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        scaled = np.abs(high) * _spacing(high, fmt)[1]
-        decides = (scaled - np.floor(scaled) == 0.5) & (low != 0) & ~np.isnan(low)
-        moved = np.nextafter(high, np.copysign(np.inf, low))
-    return round_to(np.where(decides, moved, high), fmt, overflow=overflow, flush=flush)
+    if fmt.precision <= _FIELD - 1:
+        high = to_odd(high, low)
+    elif fmt.name != "fp64":  # too long for that: where `high` is a tie, `low` decides
+        tie = np.abs(high - round_to(high, fmt, overflow="inf")) * 2 == ulp_of(high, fmt)
+        high = np.where(tie & (low != 0), np.nextafter(high, np.copysign(np.inf, low)), high)
+    elif high.shape != low.shape:
+        high = np.broadcast_arrays(high, low)[0]
+    return round_to(high, fmt, overflow=overflow, flush=flush)
 
 
 def ulp_of(x: Any, fmt: Format) -> Array:
     """The spacing of `fmt` at |x|: that of the subnormals near zero, that of the top binade past the range."""
     x = np.asarray(x, dtype=np.float64)
     _need_real(fmt)
-    top = int(np.frexp(fmt.max_finite)[1]) - 1
-    exponent = np.clip(_exponent(x), fmt.emin, top)
-    return np.where(np.isnan(x), np.nan, np.ldexp(1.0, (exponent - (fmt.precision - 1)).astype(np.int32)))
+    binade = (x.view(np.int64) & _EXPONENT).view(np.float64)  # 2^floor(log2 |x|), zero below the normal numbers
+    top = 2.0 ** (math.frexp(fmt.max_finite)[1] - fmt.precision)
+    out = np.clip(binade * fmt.eps, fmt.least_subnormal, top)
+    return np.where(np.isnan(x), np.nan, out)
 
 
 def storage_dtype(fmt: Format) -> np.dtype[Any]:
@@ -120,18 +144,11 @@ def _need_real(fmt: Format) -> None:
         raise ArithmeticScopeError(f"{fmt.name} is not a real format: there is no rounding to it; use fp32 or the like")
 
 
-def _exponent(x: Array) -> NDArray[np.int64]:
-    """floor(log2 |x|), -1023 for zero and for float64 subnormals, 1024 for infinities and NaN."""
-    return ((np.ascontiguousarray(x).view(np.int64).reshape(x.shape) >> _FIELD) & 0x7FF) - _BIAS
-
-
-def _spacing(x: Array, fmt: Format) -> tuple[Array, Array]:
-    """The spacing of `fmt` at |x| and its reciprocal, exponent range unbounded above; both powers of two.
-
-    Built from exponent fields: a table or `ldexp` costs several times the rounding itself.
-    """
-    quantum = np.clip(_exponent(x), fmt.emin, _BIAS) - (fmt.precision - 1)
-    return ((_BIAS + quantum) << _FIELD).view(np.float64), ((_BIAS - quantum) << _FIELD).view(np.float64)
+def _past(x: Array, fmt: Format) -> bool:
+    """Whether anything is past the largest finite number; NaN counts."""
+    if not x.size:
+        return False
+    return not (x.max() <= fmt.max_finite and x.min() >= -fmt.max_finite)
 
 
 def _overflow(out: Array, fmt: Format, rule: str) -> None:
@@ -141,6 +158,4 @@ def _overflow(out: Array, fmt: Format, rule: str) -> None:
         np.clip(out, -top, top, out=out)
         return
     past = np.abs(out) > top
-    if not past.any():
-        return
     out[past] = np.nan if rule == "nan" else np.copysign(np.inf, out[past])

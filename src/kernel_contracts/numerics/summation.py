@@ -13,7 +13,7 @@ import numpy as np
 
 from kernel_contracts.formats import Format
 from kernel_contracts.numerics.bounded import Array
-from kernel_contracts.numerics.rounding import round_to
+from kernel_contracts.numerics.rounding import rounder
 
 Add = Callable[[Array, Array], Array]
 
@@ -60,7 +60,8 @@ def adder(fmt: Format) -> Add:
     """Addition in `fmt` on float64 arrays (or native float32 ones)."""
     if fmt.name in ("fp32", "fp64"):
         return np.add
-    return lambda a, b: round_to(a + b, fmt)
+    rounded = rounder(fmt)
+    return lambda a, b: rounded(a + b)
 
 
 def sum_terms(terms: Array, fmt: Format, order: Order) -> Array:
@@ -140,13 +141,27 @@ def _halving(x: Array, add: Add) -> Array:
 
 
 def _chunks(x: Array, size: int, add: Add) -> Array:
-    parts = [_fold(x[..., i : i + size], add) for i in range(0, x.shape[-1], size)]
-    return np.stack(parts, axis=-1)
+    """The totals of consecutive chunks; all that are whole at once."""
+    n = x.shape[-1]
+    whole = n - n % size
+    parts = []
+    if whole:
+        parts.append(_fold(x[..., :whole].reshape(*x.shape[:-1], whole // size, size), add))
+    if whole < n:
+        parts.append(_fold(x[..., whole:], add)[..., None])
+    return np.concatenate(parts, axis=-1)
 
 
 def _lanes(x: Array, width: int, add: Add) -> Array:
-    width = min(max(width, 1), x.shape[-1])
-    return np.stack([_fold(x[..., i::width], add) for i in range(width)], axis=-1)
+    """The totals of every `width`-th term; all lanes at once, then those that have one term more."""
+    n = x.shape[-1]
+    width = min(max(width, 1), n)
+    whole = n - n % width
+    lanes = _fold(np.swapaxes(x[..., :whole].reshape(*x.shape[:-1], whole // width, width), -1, -2), add)
+    if whole == n:
+        return lanes
+    longer = add(lanes[..., : n - whole], x[..., whole:])
+    return np.concatenate([longer, lanes[..., n - whole :]], axis=-1)
 
 
 def _random_tree(x: Array, add: Add, rng: np.random.Generator) -> Array:

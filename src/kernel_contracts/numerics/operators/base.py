@@ -57,7 +57,8 @@ class EmulateContext:
             # (and, in float64 itself, two ulp on what computing y costs); the sign and an exact zero are kept
             room = max(budget - 0.5 - (2.0 if fmt.precision > 50 else 0.0), 0.0)
             with np.errstate(invalid="ignore", over="ignore"):
-                moved = y + self.rng.uniform(-1, 1, np.shape(y)) * room * ulp_of(y, fmt)
+                moved = self.rng.uniform(-room, room, np.shape(y)) * ulp_of(y, fmt)
+                moved += y
             moved = np.where(np.signbit(moved) == np.signbit(y), moved, np.copysign(0.0, y))
             y = np.where(np.isfinite(y) & (y != 0), moved, y)
         return round_to(y, fmt)

@@ -1,0 +1,65 @@
+"""`kc model MODEL.json`: a model end to end on several platforms, and which steps make the difference at its end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def model(
+    path: Annotated[Path, typer.Argument(help="a model as data: MODEL.json, its arrays in MODEL.npz beside it")],
+    stacks: Annotated[str, typer.Option("--stacks", help="comma separated: numpy,torch@one-thread")] = "",
+    kernels: Annotated[
+        list[str] | None, typer.Option("--kernel", help="kernels of your own as a platform: NAME=FILE.py[@STACK]")
+    ] = None,
+    device: Annotated[str, typer.Option("--device", help="device of the stacks")] = "",
+    timeout: Annotated[float, typer.Option("--timeout", min=0.01, help="seconds a call")] = 30.0,
+    memory: Annotated[int, typer.Option("--memory", min=1, help="MiB a kernel may take")] = 4096,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="append one JSON object a pair; - for standard output")
+    ] = None,
+) -> None:
+    """Run a model on each pair of platforms and attribute the divergence to its steps and their contracts.
+
+    Exit 0 where every step is settled, 1 where one violates its contract or is under-specified, 2 where a platform
+    cannot run the model.
+    """
+    import contextlib
+    import itertools
+    import json
+
+    from kernel_contracts.cli.files import append
+    from kernel_contracts.conformance.attribution import attribute
+    from kernel_contracts.conformance.model_file import load
+    from kernel_contracts.conformance.model_playing import Player
+    from kernel_contracts.conformance.platforms import platforms
+    from kernel_contracts.errors import UsageError
+    from kernel_contracts.report.model import model_report
+    from kernel_contracts.report.terminal import console
+
+    found = load(path)
+    chosen = platforms([n.strip() for n in stacks.split(",") if n.strip()], kernels or (), device)
+    missing = next((p.missing for p in chosen if p.missing), "")
+    if missing:
+        raise UsageError(missing)
+    if len(chosen) < 2:
+        raise UsageError("one platform has nothing to differ from; name two or more with --stacks and --kernel")
+    out = console(stderr=str(json_file) == "-")
+    status = 0
+    with contextlib.ExitStack() as open_:
+        players = [open_.enter_context(Player(p, timeout, memory)) for p in chosen]
+        for a, b in itertools.combinations(players, 2):
+            finding = attribute(found, a, b)
+            record = finding.as_json()
+            out.print(model_report(record))
+            if json_file is not None:
+                append(json_file, json.dumps(record, allow_nan=False))
+            unsettled = any(not s.judgement.settled for s in finding.steps)
+            status = max(status, 2 if finding.failed else 1 if unsettled else 0)
+    raise typer.Exit(status)
+
+
+def register(app: typer.Typer) -> None:
+    app.command("model")(model)

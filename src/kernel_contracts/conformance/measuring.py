@@ -1,0 +1,184 @@
+"""One cell: the verdict on a contract for one choice of dtypes on one platform, and the answers to the fixed set.
+
+Runs in a process of its own beside others, so it gives back text for files and writes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kernel_contracts.checking import Options, Result, check_contract, witness_of
+from kernel_contracts.conformance.fixed import FEATURES, feature_cases, fixed_cases, inputs_of
+from kernel_contracts.conformance.manifest import Cell
+from kernel_contracts.conformance.platforms import Platform
+from kernel_contracts.conformance.recording import Recorded, record
+from kernel_contracts.contracts.evidence import Case, Finding, Verdict
+from kernel_contracts.contracts.model import Bound, Contract
+from kernel_contracts.errors import ArithmeticScopeError, KernelContractsError, TargetError, UsageError
+from kernel_contracts.measurement.calls import LoadReport
+from kernel_contracts.measurement.fingerprint import digest
+from kernel_contracts.measurement.process import Kernel
+from kernel_contracts.measurement.ranked import Ranks, opened
+from kernel_contracts.measurement.session import Session
+from kernel_contracts.oracles import ladder
+from kernel_contracts.report.records import line, result_record, trace_record
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A cell with everything that its measurement needs."""
+
+    cell: Cell
+    contract: Contract
+    bound: Bound
+    platform: Platform
+    target: str
+    seed: int
+    samples: int | None
+    timeout: float
+    memory: int
+    beyond: tuple[str, ...] = ()
+    """Features outside of the contract's domain to look at."""
+
+    @property
+    def kernel(self) -> tuple[str, ...]:
+        """Cells with the same kernel can share its process."""
+        return (self.platform.name, self.target, self.contract.ranks or "")
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a cell came to."""
+
+    cell: Cell
+    record: dict[str, Any]
+    traces: str = ""
+    fingerprint: dict[str, Any] = field(default_factory=dict)
+    witness: str = ""
+    """Of a violation: what `kc replay` runs again."""
+
+
+class Bench:
+    """Measures cells one after another; keeps the kernel's process while the cells are of the same kernel."""
+
+    def __init__(self) -> None:
+        self._key: tuple[str, ...] = ()
+        self._kernel: Kernel | Ranks | None = None
+
+    def close(self) -> None:
+        kernel, self._kernel, self._key = self._kernel, None, ()
+        if kernel is not None:
+            kernel.close()
+
+    def measure(self, job: Job) -> Measured:
+        """The cell. Whatever the kernel does is in the record; a platform that cannot be used is one, too."""
+        try:
+            kernel = self._opened(job)
+            report = kernel.load()
+        except (TargetError, UsageError) as error:
+            self.close()
+            return without(job, Finding(Verdict.INAPPLICABLE, str(error)), unavailable=True)
+        try:
+            return self._measured(job, kernel, report)
+        except KernelContractsError as error:
+            self.close()
+            return without(job, Finding(Verdict.ERROR, str(error)))
+
+    def _opened(self, job: Job) -> Kernel | Ranks:
+        if self._kernel is None or self._key != job.kernel:
+            self.close()
+            self._kernel = opened(
+                [job.contract], job.target, stack=job.platform.stack, device=job.platform.device, timeout=job.timeout,
+                memory_mb=job.memory,
+            )  # fmt: skip
+            self._key = job.kernel
+        return self._kernel
+
+    def _measured(self, job: Job, kernel: Kernel | Ranks, report: LoadReport) -> Measured:
+        fixed = fixed_cases(job.contract, job.bound, job.seed)
+        options = Options(samples=job.samples, seed=job.seed)
+        result = check_contract(job.contract, job.bound, kernel, options, seed=job.seed, report=report, extra=fixed)
+        session = Session(job.contract, job.bound, kernel, ladder())
+        answers = _answers(session, [(c, None) for c in fixed])
+        others = {}
+        for name in job.beyond:
+            cases = feature_cases(name, job.contract, job.bound, job.seed)
+            others[name] = _answers(session, [(c, name) for c in cases])
+        session.others.close()
+        platform = digest(report.fingerprint)
+        traces = "".join(
+            line(trace_record(job.contract, job.bound, seen, kernel=report.sha256, platform=platform)) + "\n"
+            for seen in result.observations
+        )
+        made = _record(job, result.finding, result, report, platform)
+        made |= {"fixed": [a.as_json() for a in answers]}
+        made |= {"beyond": {n: [a.as_json() for a in found] for n, found in others.items() if found}}
+        witness = witness_of(result, report, target=job.target, stack=job.platform.stack, device=job.platform.device)
+        if witness is not None:
+            made["result"]["witness"] = f"witness/{job.cell.path}.json"
+        return Measured(job.cell, made, traces, dict(report.fingerprint), witness.text() if witness else "")
+
+
+def _answers(session: Session, cases: Sequence[tuple[Case, str | None]]) -> list[Recorded]:
+    """The kernel's answers; a case whose inputs cannot be made is left out, on every platform alike."""
+    out: list[Recorded] = []
+    for case, feature in cases:
+        try:
+            inputs = inputs_of(session, case) if feature is None else FEATURES[feature].inputs(session, case)
+            out.append(record(session, case, inputs))
+        except ArithmeticScopeError:
+            continue
+    return out
+
+
+def without(job: Job, finding: Finding, *, unavailable: bool = False) -> Measured:
+    """A cell that was not measured, and why. `unavailable`: it may be possible another time."""
+    made = _record(job, finding, None, None, "")
+    return Measured(job.cell, {**made, "unavailable": unavailable, "fixed": [], "beyond": {}})
+
+
+def _record(
+    job: Job, finding: Finding, result: Result | None, report: LoadReport | None, platform: str
+) -> dict[str, Any]:
+    kernel: Mapping[str, Any] = {"target": job.target, "stack": job.platform.stack, "device": job.platform.device}
+    if report is not None:
+        kernel = {
+            "target": job.target,
+            "name": report.name,
+            "sha256": report.sha256,
+            "stack": report.stack,
+            "stack_version": report.stack_version,
+            "device": report.device,
+        }
+    seconds = result.seconds if result else 0.0
+    return {
+        "record": "cell",
+        "schema": SCHEMA,
+        "platform": job.platform.name,
+        "fingerprint": platform,
+        "measured": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "result": result_record(
+            job.contract, job.bound, finding, seed=job.seed, seconds=seconds, kernel=kernel, platform=platform
+        ),
+        "unavailable": False,
+    }
+
+
+def files(measured: Measured, cell_file: str, trace_file: str) -> dict[str, str]:
+    """The files of a cell: the platform it ran on, its trace and witness, its record last."""
+    out: dict[str, str] = {}
+    if measured.fingerprint:
+        text = json.dumps(measured.fingerprint, indent=1, sort_keys=True, default=str) + "\n"
+        out[f"fingerprints/{measured.record['fingerprint'][:16]}.json"] = text
+    if measured.traces:
+        out[trace_file] = measured.traces
+    if measured.witness:
+        out[measured.record["result"]["witness"]] = measured.witness
+    out[cell_file] = json.dumps(measured.record, allow_nan=False) + "\n"
+    return out
