@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from finding_list import KNOWN, STUDY, Known
+from finding_list import ABSENT, KNOWN, STUDY, Known
 
 from kernel_contracts.api import real_target
 from kernel_contracts.checking import contracts_for
@@ -99,7 +99,7 @@ def shown(known: Known) -> str:
     if known.calls > 1:
         return f"{len({r.outputs[0].tobytes() for r in results})} answers in {known.calls} calls"
     if first.outcome is not Outcome.RETURNED:
-        return f"{first.outcome.value}: {first.detail}"
+        return _ended(first, known.exact())
     y = np.asarray(first.outputs[0]).astype(np.float64)
     if known.own == "sqrt-exact":
         # The square root in double precision, rounded once more, is right: 53 >= 2 * 24 + 2 (Figueroa 1995).
@@ -109,6 +109,13 @@ def shown(known: Known) -> str:
         half = 0.0 if first.state["flush_to_zero"] else 2.0**-1023
         return f"{_number(y.ravel()[0])}, and 2^-1022 / 2 is {half:g} afterwards"
     return _number(_worst(y.ravel(), known.exact()))
+
+
+def _ended(result: CallResult, exact: Any) -> str:
+    """How a call ended without an answer; an error is what some of them should end in."""
+    if result.outcome is Outcome.RAISED and exact == "an error":
+        return str(exact)
+    return f"{result.outcome.value}: {result.detail.partition(';')[0]}"
 
 
 def _worst(y: Any, exact: Any) -> Any:
@@ -130,7 +137,7 @@ def _by_scope(kernel: Any, known: Known) -> str:
     poison = [(shape, f.name) for shape, f in zip(shapes, bound.outputs.values(), strict=True)]
     result: CallResult = kernel.call(arrays, poison=poison)
     if result.outcome is not Outcome.RETURNED:
-        return f"{result.outcome.value}: {result.detail}"
+        return _ended(result, known.exact())
     return _number(np.asarray(result.outputs[0]).astype(np.float64).ravel()[-1])
 
 
@@ -169,6 +176,7 @@ def page(rows: list[dict[str, Any]]) -> str:
     """The page of the documentation."""
     confirmed = [r for r in rows if r["confirmed"]]
     numbers = sorted({int(r["id"][1:]) for r in confirmed if r["id"][0] == "S"})
+    standard = sorted({int(r["id"][1:]) for r in confirmed if r["id"][0] == "S" and "--contract" not in r["command"]})
     lines = [
         "# What real libraries do",
         "",
@@ -176,6 +184,8 @@ def page(rows: list[dict[str, Any]]) -> str:
         "",
         f"{len(confirmed)} of {len(rows)} confirmed, {len(numbers)} kinds among them: "
         + ", ".join(f"S{n}" for n in numbers)
+        + f". Contracts of the standard library show {len(standard)} of these kinds: "
+        + ", ".join(f"S{n}" for n in standard)
         + ". Written by `python benchmarks/findings.py`.",
         "",
         "| | stack | what | class | signature | exact | got | command |",
@@ -189,6 +199,7 @@ def page(rows: list[dict[str, Any]]) -> str:
             f"| {r['id']} | {r['stack']} | {r['what']} | {c.get('class', '')} | {sign} | {r['exact']} | {got} "
             f"| `{r['command']}` |"
         )
+    lines += ["", "Not shown:", "", *(f"- {number}: {why}." for number, why in ABSENT.items())]
     return "\n".join(lines) + "\n"
 
 
