@@ -134,6 +134,24 @@ def select(contract: Contract, native: frozenset[str] | None, options: Options) 
     return out
 
 
+def measured(
+    chosen: Sequence[Contract], native: frozenset[str], options: Options, whose: str
+) -> list[tuple[Contract, Bound]]:
+    """Every contract with each dtype choice that is measured. Raises UsageError when there is none."""
+    pairs = [(c, b) for c in chosen for b in select(c, native, options)]
+    if pairs:
+        return pairs
+    used = [{f.name for f in (*b.inputs.values(), *b.outputs.values())} for c in chosen for b in c.bound]
+    lacking = sorted(set.intersection(*(names - native for names in used))) if used else []
+    if lacking and not options.dtypes:
+        raise UsageError(
+            f"{whose} holds no {' and no '.join(lacking)} by itself, which every contract here needs; "
+            f"see the variants in kc list stacks, or ask for formats with --dtype"
+        )
+    covered = ", ".join(sorted({d for c in chosen for b in c.bound for d in b.dtypes.values()}))
+    raise UsageError(f"no contract is for {', '.join(options.dtypes or ()) or whose}; they cover {covered}")
+
+
 def check_contract(
     contract: Contract, bound: Bound, kernel: Callee, options: Options, *, seed: int, watch: Watch | None = None,
     report: LoadReport | None = None, extra: Sequence[Case] = (),
