@@ -18,7 +18,6 @@ from kernel_contracts.contracts.model import Contract
 from kernel_contracts.errors import LanguageError, UsageError
 from kernel_contracts.vocabulary import vocabulary
 
-
 _BESIDE = re.compile(r'reference\s+python\s+"[^"]*\.py:')
 
 
