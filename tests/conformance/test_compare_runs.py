@@ -239,3 +239,21 @@ def test_the_fixed_inputs_are_the_same_on_every_machine(name: str) -> None:
         for t in contract.inputs:
             found.update(array_digest(to_storage(inputs[t.name], bound.inputs[t.name])).encode())
     assert found.hexdigest()[:16] == PINNED[name]
+
+
+def test_a_reference_in_python_does_not_travel_and_is_not_run_from_a_run(folder: Path) -> None:
+    """A run from elsewhere is data: code that lies in its folder is never executed."""
+    text = (folder / "two.kc").read_text("utf-8").split("\ncontract ")[0]
+    (folder / "own.kc").write_text(
+        text.replace("reference { y = x + x in fp32 }", 'reference python "ref.py:twice"'), encoding="utf-8"
+    )
+    (folder / "ref.py").write_text("def twice(x):\n    return x + x\n", encoding="utf-8")
+    for name in ("c", "d"):
+        assert kc("run", "own.kc", "--seed", 5, "--kernel", "mine=k.py:good", "-o", name).status == 0
+        directory = RunDirectory(folder / name)
+        directory.read_ledger()
+        directory.put({"contracts/ref.py": "open('executed', 'w')\n"})
+    ended = kc("compare", "c", "d")
+    assert ended.status == 2
+    assert "Python code in a file, which is not taken from a run" in " ".join(ended.out.split())
+    assert not (folder / "executed").exists()

@@ -246,3 +246,12 @@ def test_a_cell_at_which_our_process_dies_twice_is_an_error(folder: Path) -> Non
     ended = kc("run", "two.kc:doubled-0", "--seed", 5, *ARGUMENTS)
     assert ended.status == 4, ended.out
     assert "the measuring process ended with status" in ended.out
+
+
+def test_a_stack_can_be_named_with_its_device(folder: Path) -> None:
+    what = ("run", "exp", "--class", "C-CMP-03", "--dtype", "fp32", "--samples", 1, "--seed", 5, "-o", OUT)
+    ended = kc(*what, "--stacks", "numpy:cpu,numpy:tpu")
+    assert ended.status == 0, ended.err
+    found = {k.partition("/")[0]: (r["verdict"], r["reason"]) for k, r in run_cases.results(folder / OUT).items()}
+    assert found["numpy-cpu"][0] == "conforms"
+    assert found["numpy-tpu"] == ("inapplicable", "stack numpy has no device 'tpu' here; it has cpu")
