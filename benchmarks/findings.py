@@ -87,7 +87,7 @@ def shown(known: Known) -> str:
     """What the stack answers to the tiny call, in words or as a number."""
     target = str(STUDY / "kernels.py") + f":{known.kernel}" if known.kernel else f"builtin:{known.operation}"
     real = real_target(target, known.stack)
-    kernel = (Ranks if known.operation == "all_reduce" else Kernel)(real, stack=known.stack, timeout=20.0)
+    kernel = (Ranks if known.operation == "all_reduce" else Kernel)(real, stack=known.stack, timeout=known.timeout)
     with kernel:
         if parse(real).foreign:
             return _by_scope(kernel, known)
