@@ -91,6 +91,14 @@ def test_an_element_that_is_not_written_shows(tmp_path: Path) -> None:
     assert np.isnan(called(text, tmp_path, np.zeros(4, np.float32))).tolist() == [False, False, False, True]
 
 
+def test_the_example_of_the_page_conforms(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "howto" / "device-kernels.md").read_text()
+    (tmp_path / "row_sums.wgsl").write_text(page.partition("```c\n// row_sums.wgsl\n")[2].partition("```")[0])
+    target = f"{tmp_path}/row_sums.wgsl:row_sums"
+    results = check(target, operation="sum", stack="webgpu", samples=4, seed=1, classes=["C-CMP-03"])
+    assert {(r.verdict, r.bound.dtypes["P"]) for r in results} == {(Verdict.CONFORMS, "fp32")}
+
+
 def test_every_operation_of_its_own_is_right() -> None:
     assert list(own_operations.wrong(STACK)) == []
 
