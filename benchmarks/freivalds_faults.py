@@ -41,7 +41,7 @@ def kinds(trials: int, dtypes: tuple[str, ...] = ("fp32", "bf16")) -> list[dict[
         plans = [("bit_flip", tuple(range(bits)))] + [(f, NUMBERS[f]) for f in NUMBERS] + [(f, SHARES) for f in SCALED]
         for fault, numbers in plans:
             for number in numbers:
-                rows.append(_point(dtype, fault, number, min(trials, 6) if fault in SLOW else trials))
+                rows.append(_point(dtype, fault, number, min(trials, 4) if fault in SLOW else trials))
     return rows
 
 
