@@ -79,6 +79,8 @@ def hidden(args: Sequence[Any], kwargs: Mapping[str, Any], out: Any) -> bool:
     tensors = [x for x in args if isinstance(x, torch.Tensor)]
     if not all(_plain(x) for x in (*tensors, *outs)):
         return True
+    if outs and outs[0].is_cuda and torch.cuda.is_current_stream_capturing():
+        return True  # secrets cannot be drawn while a graph is captured
     if "out" not in kwargs:
         return False
     written = {x.untyped_storage().data_ptr() for x in outs}
