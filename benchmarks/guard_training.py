@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -27,13 +28,14 @@ class Training:
         self.shape = (sequences, tokens, width)
         self.optimizer = torch.optim.AdamW(self.model.parameters(), 1e-3)
 
-    def step(self, seed: int) -> float:
-        """One step; everything random in it follows from the seed."""
+    def step(self, seed: int, inside: AbstractContextManager[Any] | None = None) -> float:
+        """One step, forward and backward `inside`; everything random in it follows from the seed."""
         torch.manual_seed(seed)
         x = torch.randn(*self.shape)
-        loss = (self.model(x) - x.flip(1)).square().mean()
         self.optimizer.zero_grad()
-        loss.backward()
+        with inside or nullcontext():
+            loss = (self.model(x) - x.flip(1)).square().mean()
+            loss.backward()
         self.optimizer.step()
         return float(loss.item())
 

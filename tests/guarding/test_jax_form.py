@@ -106,8 +106,10 @@ def test_what_is_not_entered_is_counted() -> None:
     g = JaxGuard()
     g(lambda x: jax.lax.while_loop(lambda c: c.sum() < 100, lambda c: c @ c, x))(jnp.ones((3, 3)))
     g(lambda x: x @ x)(jnp.ones((3, 3), "int32"))
+    x = jnp.ones((1, 2, 5))
+    g(lambda x: jax.lax.conv_general_dilated(x, jnp.ones((3, 2, 2)), (1,), "VALID"))(x)
     g.step()
-    assert g.uncovered == {"while": 1, "dot_general": 1}
+    assert g.uncovered == {"while": 1, "dot_general": 1, "conv_general_dilated": 1}
 
 
 def test_misuse() -> None:

@@ -34,7 +34,9 @@ UNCOVERED = (
     "_scaled_dot_product_cudnn_attention", "_scaled_dot_product_cudnn_attention_backward",
     "_scaled_dot_product_fused_attention_overrideable", "_scaled_mm", "_int_mm", "addmv", "mv", "dot", "vdot",
     "addbmm", "addr", "addmm_", "baddbmm_", "addbmm_", "addmv_", "_addmm_activation", "_grouped_mm",
-    "_scaled_grouped_mm", "_weight_int8pack_mm", "_weight_int4pack_mm", "_cdist_forward",
+    "_scaled_grouped_mm", "_weight_int8pack_mm", "_weight_int4pack_mm", "_cdist_forward", "_euclidean_dist",
+    "_trilinear", "mkldnn_rnn_layer", "mkldnn_rnn_layer_backward", "_cudnn_rnn", "_cudnn_rnn_backward",
+    "miopen_rnn", "miopen_rnn_backward", "_transformer_encoder_layer_fwd", "_native_multi_head_attention",
 )  # fmt: skip
 """Operations that multiply matrices, or hide it, and are not verified: they are counted, so that nobody is misled."""
 _OTHERS = (("mkldnn", ("_linear_pointwise", "_convolution_pointwise")), ("mkl", ("_mkl_linear",)))
@@ -57,6 +59,18 @@ def watched() -> dict[Any, tuple[str, Understand | None]]:
     return found
 
 
+@lru_cache(maxsize=8192)
+def composed(func: Any) -> bool:
+    """Whether an operation is no more than calls of others: in inference mode PyTorch shows it whole."""
+    import torch
+
+    name = func.name()
+    has = torch._C._dispatch_has_kernel_for_dispatch_key
+    return bool(
+        has(name, "CompositeImplicitAutograd") and not any(has(name, key) for key in ("CPU", "CUDA", "XPU", "MPS"))
+    )
+
+
 def hidden(args: Sequence[Any], kwargs: Mapping[str, Any], out: Any) -> bool:
     """Whether operands are out of sight: tensors without plain memory, or that the result was written over."""
     import torch
@@ -65,6 +79,8 @@ def hidden(args: Sequence[Any], kwargs: Mapping[str, Any], out: Any) -> bool:
     tensors = [x for x in args if isinstance(x, torch.Tensor)]
     if not all(_plain(x) for x in (*tensors, *outs)):
         return True
+    if outs and outs[0].is_cuda and torch.cuda.is_current_stream_capturing():
+        return True  # secrets cannot be drawn while a graph is captured
     if "out" not in kwargs:
         return False
     written = {x.untyped_storage().data_ptr() for x in outs}

@@ -112,7 +112,7 @@ class _Run:
             return self._scan(eqn.params, args)
         if name == "dot_general":
             return [self._product(eqn.params, args[0], args[1], bind(eqn, args)[0])]
-        held = sum(_products(sub) for sub in _held(eqn.params))
+        held = sum(_products(sub) for sub in _held(eqn.params)) + (name == "conv_general_dilated")
         if held:
             self._guard.uncovered[name] += held
         return bind(eqn, args)
@@ -221,5 +221,7 @@ def _held(params: dict[str, Any]) -> list[Any]:
 def _products(jaxpr: Any) -> int:
     """Products in a function and in what it holds."""
     return sum(
-        (eqn.primitive.name == "dot_general") + sum(_products(sub) for sub in _held(eqn.params)) for eqn in jaxpr.eqns
+        (eqn.primitive.name in ("dot_general", "conv_general_dilated"))
+        + sum(_products(sub) for sub in _held(eqn.params))
+        for eqn in jaxpr.eqns
     )

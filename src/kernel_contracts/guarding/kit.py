@@ -20,6 +20,8 @@ class Kit:
     false_alarm: float
     uneven: set[Any] = field(default_factory=set)
     """Kinds of calls whose operands are too uneven for statistics from a sample."""
+    slanted: set[Any] = field(default_factory=set)
+    """Kinds of calls for which a sample does if means are taken into account."""
 
     def declared(self, call: Any) -> Declared:
         """What PyTorch's settings allow the call to do."""

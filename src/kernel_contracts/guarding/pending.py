@@ -41,20 +41,24 @@ class Pending:
     def __init__(self, hold: int) -> None:
         self._hold = hold
         self._entries: list[Entry] = []
-        self._bytes: dict[int, int] = {}
+        self._storages: set[int] = set()
+        self._bytes = 0
 
     def add(self, entry: Entry) -> bool:
         """Keep one; whether it is time to read them since they hold too much."""
         self._entries.append(entry)
         for x in entry.call.tensors:
             storage = x.untyped_storage()
-            self._bytes[storage.data_ptr()] = storage.nbytes()
-        return sum(self._bytes.values()) > self._hold
+            if storage.data_ptr() not in self._storages:  # kept alive, so that no other can come to lie there
+                self._storages.add(storage.data_ptr())
+                self._bytes += storage.nbytes()
+        return self._bytes > self._hold
 
     def take(self) -> list[Entry]:
         """All, which are then forgotten."""
         found, self._entries = self._entries, []
-        self._bytes.clear()
+        self._storages.clear()
+        self._bytes = 0
         return found
 
 

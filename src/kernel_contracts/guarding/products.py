@@ -55,30 +55,37 @@ class Product:
         k, n = b.shape[-2], b.shape[-1]
         site = (self.operation, a.shape, b.shape)
         part = not fresh and site not in kit.uneven
+        slanted = not part or site in kit.slanted
         key, kept = kit.weights.find(self.b)
-        if kept is None or fresh or (kept.mean is None and not part):
+        if kept is None or fresh or (slanted and kept.mean is None):
             r = thin.secret(n, formats()[b.dtype] == "fp64")
             image = thin.times(b, r)
-            kept = Kept(r, image, thin.total(b, image, part) * (1.0 / k), None if part else thin.means(b))
+            kept = Kept(r, image, thin.total(b, image, part) * (1.0 / k), thin.means(b) if slanted else None)
             if key is not None:
                 kit.weights.keep(key, self.b, kept)
         image_of_a, found = thin.times(a, kept.image), thin.times(c, kept.secret)
         z, residual = thin.exact(image_of_a), thin.exact(found)
         s = self._spread(kit, c.numel() // n, k, n)
-        q = thin.squares(a, part) * kept.square
-        base = MEANS * q if part else MEANS * q + thin.sums(a) ** 2 * kept.mean
-        limit = thin.at_least(z * z - 4 * base, 0.0)
-        limit *= s.norms
-        limit += s.squares * q + s.norms * base + s.constant
+        squares = z * z
         if self.alpha != 1.0:
             z = self.alpha * z
+        added: Any = s.constant
         if self.addend is not None:
             plus, square = self._added(thin, kept.secret, c)
             z = z + plus
-            limit += s.added * square
-        flag = thin.beyond(z - residual, limit)
-        if fresh and flag is False:
-            kit.uneven.add(site)  # a sample did not do for these
+            added = s.added * square + added
+
+        def suspicious(part: bool) -> Any:
+            q = thin.squares(a, part) * kept.square
+            base = MEANS * q if kept.mean is None else MEANS * q + thin.slant(a, part) * kept.mean
+            limit = thin.at_least(squares - 4 * base, 0.0)
+            limit *= s.norms
+            limit += s.squares * q + s.norms * base + added
+            return thin.beyond(z - residual, limit)
+
+        flag = suspicious(part)
+        if fresh and flag is False:  # a first look did not do: from now on with means, or with all norms as well
+            (kit.uneven if suspicious(True) else kit.slanted).add(site)
         return flag, (kept.secret, kept.image, image_of_a, found)
 
     def _wide(self, kit: Kit) -> tuple[Any, Any, Any]:

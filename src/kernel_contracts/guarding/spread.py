@@ -4,7 +4,8 @@ The notation and the derivation are those of `numerics.freivalds.model`. Of A th
 whole norm, so that Q_i = ||A_i||^2 ||B||_F^2 / K, its expectation where magnitudes of A and B are unrelated. N_i is
 1.1 Q_i, and what z_i^2 = (A_i B r)^2 has beyond 4 times that is added. On the processor norms come from a sample at
 first. Whoever looks suspicious then is looked at once more with another secret, all norms, and N_i = 1.1 Q_i + M_i
-with row sums of A and column means of B; so is from then on every call of that kind. Where data fit that no better,
+with row sums of A and column means of B; from then on every call of that kind is looked at so, with a sample of
+rows where that does. Where data fit that no better,
 honest rows stay suspicious, and the second look, which needs no model of the data, clears them.
 """
 

@@ -57,6 +57,9 @@ class Thin(Protocol):
     def sums(self, x: Any) -> Any:
         """Sum of each row, in fp64."""
 
+    def slant(self, x: Any, part: bool) -> Any:
+        """Square of each row's sum, in fp64; with `part` the mean over some rows, with a last axis of length one."""
+
     def means(self, x: Any) -> Any:
         """Sum of the squared column means of each matrix, with a last axis of length one, in fp64."""
 
@@ -160,6 +163,12 @@ class Host:
     def sums(self, x: Any) -> Any:
         return self.times(x, x.new_ones(x.shape[-1])).astype(np.float64)
 
+    def slant(self, x: Any, part: bool) -> Any:
+        if part and (seen := self.some(x.shape[-2])) is not None:
+            found = np.einsum("...mk->...m", x[..., seen, :].numpy()).astype(np.float64)
+            return (found * found).mean(-1, keepdims=True)
+        return self.sums(x) ** 2
+
     def means(self, x: Any) -> Any:
         columns = self.sums(x.transpose(-1, -2)) * (1.0 / x.shape[-2])
         return (columns * columns).sum(-1, keepdims=True)
@@ -228,6 +237,9 @@ class Device:
     def sums(self, x: Any) -> Any:
         return self.times(x, x.new_ones(x.shape[-1])).double()
 
+    def slant(self, x: Any, part: bool) -> Any:
+        return self.sums(x).square()
+
     def means(self, x: Any) -> Any:
         columns = self.sums(x.transpose(-1, -2)) * (1.0 / x.shape[-2])
         return columns.square().sum(-1, keepdim=True)
@@ -254,7 +266,7 @@ class Device:
         return self._random.randrange(n)
 
     def same(self, x: Any, y: Any) -> Any:
-        return (x == y).all()
+        return ((x == y) | ((x != x) & (y != y))).all()
 
 
 def _tensor(x: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kernel_contracts.guarding.families import Understand, watched
+from kernel_contracts.guarding.families import Understand, composed, watched
 
 After = Callable[[str, Understand | None, Any, Any, Any, Callable[[], Any]], None]
 
@@ -28,8 +28,13 @@ def mode(after: After) -> Any:
             return True
 
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            out = func(*args, **kwargs) if kwargs else func(*args)
             found = known.get(func)
+            if found is None and composed(func):
+                with self:  # what it is made of passes by here again
+                    out = func.decompose(*args, **(kwargs or {}))
+                if out is not NotImplemented:
+                    return out
+            out = func(*args, **kwargs) if kwargs else func(*args)
             if found is not None:
                 given = {k: v for k, v in (kwargs or {}).items() if k != "out"}
                 # Done again it goes to memory of its own.
