@@ -24,6 +24,7 @@ from kernel_contracts.contracts.model import Contract
 from kernel_contracts.errors import ArithmeticScopeError
 from kernel_contracts.measurement.calls import ArrayIn, CallResult, LoadReport
 from kernel_contracts.measurement.communicator import Membership, PeerFailed, waiting
+from kernel_contracts.measurement.enclosure import SHARED
 from kernel_contracts.measurement.process import Kernel
 from kernel_contracts.measurement.scoping import Announced
 
@@ -85,7 +86,9 @@ class Ranks:
         if not self._directory:
             memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
             self._directory = tempfile.mkdtemp(prefix="kernel-contracts-ranks-", dir=memory)
-        new = [Kernel(self._target, **self._settings) for _ in range(world - len(self._members))]
+        environment = {**self._settings.get("environment", {}), SHARED: "1"}
+        settings = {**self._settings, "environment": environment}
+        new = [Kernel(self._target, **settings) for _ in range(world - len(self._members))]
         self._members += new
         if new:
             with ThreadPoolExecutor(len(new)) as pool:
