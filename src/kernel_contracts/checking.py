@@ -47,6 +47,8 @@ class Options:
     seed: int | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
     shrink: bool = True
+    forbid: tuple[str, ...] = ()
+    """Functions that the kernel may not call, by their full names: `torch.matmul`."""
 
 
 @dataclass(frozen=True, slots=True)

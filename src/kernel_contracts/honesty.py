@@ -27,6 +27,6 @@ def audited(
         return [], ()
     found = [experiment.measure(session, case) for case in kin_of(session, seen)]
     session.others.close()
-    failing = [o for o in found if fails(o) and not o.skipped and (o.oracle_ok or o.defect or o.mutated)]
+    failing = [o for o in found if fails(o) and not o.skipped and (o.oracle_ok or o.mutated)]
     trivial = any(o.readings.get(ANY_ANSWER) for o in found)
     return failing, (_TRIVIAL,) if trivial else ()

@@ -85,7 +85,7 @@ def violation(bound: Bound, rest: Sequence[Observation], failing: Sequence[Obser
     )
 
 
-DECEITS = ("judge_tampered", "cached_output", "seed_replay", "late_write")
+DECEITS = ("judge_tampered", "fallback_used", "cached_output", "seed_replay", "late_write")
 """Defects that explain every other one of the same kernel."""
 
 

@@ -16,11 +16,12 @@ from kernel_contracts.contracts.evidence import Case, Layout, Observation, Outco
 from kernel_contracts.errors import ArithmeticScopeError
 from kernel_contracts.measurement.calls import Look
 from kernel_contracts.measurement.cases import item_of
-from kernel_contracts.measurement.inputs.kin import ANEW, ONE_ELEMENT, ONE_TENSOR
+from kernel_contracts.measurement.inputs.kin import ANEW, ONE_ELEMENT, ONE_TENSOR, ONE_ZERO
 from kernel_contracts.measurement.process import Kernel
 from kernel_contracts.measurement.repeating import bits
 from kernel_contracts.measurement.second_look import LINGER, alone, looked_at, second_look, written_late
 from kernel_contracts.measurement.session import Session
+from kernel_contracts.measurement.tampering import told
 from kernel_contracts.numerics.bounded import Array
 
 Outputs = Mapping[str, Array]
@@ -29,6 +30,8 @@ _WORK = 1 << 14
 """Product of sizes of the case whose inputs are varied: the largest up to here."""
 _TENSORS = 4
 """Inputs that are changed one at a time."""
+_FAR = 4.0
+"""Times the bound from which on a wrong answer is no narrow miss."""
 _USUAL = ("ordinary", "square", "powers")
 ANY_ANSWER = "an_old_answer_passes"
 """Reading: the answer to other inputs is within the bound of these too."""
@@ -49,7 +52,7 @@ def kin_of(session: Session, seen: Sequence[Observation]) -> list[Case]:
     largest = max(small, key=lambda c: c.work)
     usual = max(small, key=lambda c: (c.shape_family.startswith(_USUAL), c.work))
     tensors = [ONE_TENSOR + k for k in range(min(len(session.contract.inputs), _TENSORS))]
-    wanted = [(largest, which) for which in (ANEW, *ONE_ELEMENT, *(tensors if len(tensors) > 1 else ()))]
+    wanted = [(largest, which) for which in (ANEW, *ONE_ELEMENT, *ONE_ZERO, *(tensors if len(tensors) > 1 else ()))]
     wanted += [(usual, ANEW)] if usual is not largest else []
     return [
         replace(case, id=len(seen) + k, family=f"{NAME}({which})", layout=Layout.CONTIGUOUS)
@@ -64,7 +67,8 @@ class _Pair:
     seen: Observation
     answer: Outputs
     before: Outputs
-    late: str = ""
+    defect: str = ""
+    detail: str = ""
 
     @property
     def repeated(self) -> bool:
@@ -82,8 +86,8 @@ def measured(session: Session, case: Case, inputs: Mapping[str, Array]) -> Obser
     kernel = session.kernel
     pair = _pair(session, (base, earlier), (case, inputs), kernel)
     seen = pair.seen
-    if pair.late:
-        return replace(seen, defect="late_write", detail=pair.late)
+    if pair.defect:
+        return replace(seen, defect=pair.defect, detail=pair.detail)
     if not isinstance(kernel, Kernel) or not fails(seen):
         return seen
     if seen.defect == "wrong_shape":  # a kept answer of another size: two calls of one size tell more
@@ -93,6 +97,11 @@ def measured(session: Session, case: Case, inputs: Mapping[str, Array]) -> Obser
         named = _kept(session, case, inputs, pair)
         if named is not None:
             return named
+    if item_of(case).arguments[0] in ONE_ZERO and pair.before and seen.violating and not seen.defect:
+        plain = session.compared(replace(seen, case=base, outputs=(), hypotheses={}), earlier, pair.before)
+        if not plain.violating and seen.ratio > _FAR * max(plain.ratio, 1.0):
+            detail = "right on the same inputs until one element of each is zero"
+            return replace(seen, defect="zero_mishandled", detail=detail)
     return second_look(session, case, inputs, seen)
 
 
@@ -100,17 +109,19 @@ def _pair(
     session: Session, first: tuple[Case, Mapping[str, Array]], second: tuple[Case, Mapping[str, Array]], kernel: object
 ) -> _Pair:
     assert hasattr(kernel, "call")
-    late = ""
+    defect = detail = ""
     if isinstance(kernel, Kernel) and item_of(second[0]).arguments[0] == ANEW:
         result = looked_at(session, *first, kernel, Look(linger=LINGER))
-        late = written_late(result) if result.outcome is Outcome.RETURNED else ""
+        defect, detail = told(result.state)
+        if not defect and result.outcome is Outcome.RETURNED and (detail := written_late(result)):
+            defect = "late_write"
     _, before, _ = session.called(*first, kernel)
     seen, answer = alone(session, *second, kernel)
     if before and answer and seen.outcome is Outcome.RETURNED and not seen.violating and _real(session, before):
         stale = session.compared(replace(seen, outputs=(), hypotheses={}), second[1], before)
         if not stale.violating:
             seen = replace(seen, readings={**seen.readings, ANY_ANSWER: 1.0})
-    return _Pair(seen, answer, before, late)
+    return _Pair(seen, answer, before, defect, detail)
 
 
 def _real(session: Session, outputs: Outputs) -> bool:
@@ -128,7 +139,9 @@ def _kept(session: Session, case: Case, inputs: Mapping[str, Array], pair: _Pair
         return replace(pair.seen, defect="cached_output", detail=detail)
     anew = item_of(case).arguments[0] == ANEW
     if anew and answer and bits(answer) == bits(pair.before) and _varied(answer):
-        detail = "the answer does not depend on any input, in a new process either: it is rebuilt or read from elsewhere"
+        detail = (
+            "the answer does not depend on any input, in a new process either: it is rebuilt or read from elsewhere"
+        )
         return replace(pair.seen, defect="seed_replay", detail=detail)
     return None
 

@@ -202,7 +202,8 @@ class Kernel:
         message = {
             "op": "call", "id": self._count, "size": image.size, "arrays": [place.as_json() for place in places],
             "scalars": passed, "poison": [(tuple(shape), _storage(name)) for shape, name in poison],
-            "way": way and way.as_json(), **(look.as_json() if look else {}), **({"member": member.as_json()} if member else {}),
+            "way": way and way.as_json(), **(look.as_json() if look else {}),
+            **({"member": member.as_json()} if member else {}),
             **({"scope": scope_of(self.announced, arrays, passed, poison).as_json()} if self._target.foreign else {}),
         }  # fmt: skip
         seconds, died, self._died = 0.0, self._died, ""

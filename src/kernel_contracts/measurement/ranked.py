@@ -25,6 +25,7 @@ from kernel_contracts.errors import ArithmeticScopeError
 from kernel_contracts.measurement.calls import ArrayIn, CallResult, LoadReport
 from kernel_contracts.measurement.communicator import Membership, PeerFailed, waiting
 from kernel_contracts.measurement.enclosure import SHARED
+from kernel_contracts.measurement.forbidding import FORBIDDEN
 from kernel_contracts.measurement.process import Kernel
 from kernel_contracts.measurement.scoping import Announced
 
@@ -203,8 +204,12 @@ def _difference(one: CallResult, other: CallResult) -> tuple[str, str] | None:
     return None
 
 
-def opened(contracts: Iterable[Contract], target: str, **settings: Any) -> Kernel | Ranks:
-    """The kernel to measure against these contracts: on ranks where they are."""
+def opened(
+    contracts: Iterable[Contract], target: str, *, forbid: Sequence[str] = (), **settings: Any
+) -> Kernel | Ranks:
+    """The kernel to measure against these contracts: on ranks where they are. It may not call what `forbid` names."""
+    if forbid:
+        settings["environment"] = {**settings.get("environment", {}), FORBIDDEN: ",".join(forbid)}
     if any(c.ranks for c in contracts):
         return Ranks(target, **settings)
     return Kernel(target, **settings)

@@ -74,7 +74,9 @@ def _unwritten(first: CallResult, second: CallResult) -> tuple[int, int]:
     return found, total
 
 
-def alone(session: Session, case: Case, inputs: Mapping[str, Array], kernel: Callee) -> tuple[Observation, Mapping[str, Array]]:
+def alone(
+    session: Session, case: Case, inputs: Mapping[str, Array], kernel: Callee
+) -> tuple[Observation, Mapping[str, Array]]:
     """One call of another process of the same kernel, compared with the oracle."""
     base, outputs, _ = session.called(case, inputs, kernel)
     return session.compared(base, inputs, outputs), outputs

@@ -30,6 +30,7 @@ from kernel_contracts.measurement.known import Known
 from kernel_contracts.measurement.oracle import Oracle, Truth, consult
 from kernel_contracts.measurement.requests import handed, tensor_spec
 from kernel_contracts.measurement.spawning import Spawner
+from kernel_contracts.measurement.tampering import told
 from kernel_contracts.numerics.acceptance import Acceptance, from_bounded
 from kernel_contracts.numerics.bounded import Array, Bounded
 from kernel_contracts.numerics.dims import evaluate as size_of
@@ -120,9 +121,9 @@ class Session:
         base = Observation(
             case, result.outcome, result.detail, mutated=result.mutated, readings=self._refusal(case), hashes=hashes
         )
-        if result.state.get("tampered"):
-            detail = f"replaced {', '.join(map(str, result.state['tampered']))}"
-            return replace(base, outcome=Outcome.RETURNED, defect="judge_tampered", detail=detail), {}, result.seconds
+        defect, detail = told(result.state)
+        if defect:
+            return replace(base, outcome=Outcome.RETURNED, defect=defect, detail=detail), {}, result.seconds
         if result.outcome is not Outcome.RETURNED:
             return base, {}, result.seconds
         outputs, defect, detail = self._typed(result, self._expected(case))

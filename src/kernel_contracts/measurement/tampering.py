@@ -29,10 +29,17 @@ WATCHED: Mapping[str, tuple[str, ...]] = {
 }
 """Functions that a judge would rely on if it lived in this process. Only modules that are loaded are looked at."""
 _OURS = "kernel_contracts."
-_TEXTS = ("libc.so", "libc-", "libm.so", "libm-", "libpython", "/python")
-"""Files whose machine code is compared: what clocks and Python itself run on."""
-_MOST = 32 << 20
-"""Bytes of machine code that are read at most."""
+_TEXTS = ("libc.so", "libc-", "libm.so", "libm-", "libpython", "python3")
+"""Beginnings of the files whose machine code is compared: what clocks and Python itself run on."""
+
+
+def told(state: Mapping[str, Any]) -> tuple[str, str]:
+    """What a worker says of a call beside its answer, as a defect and its detail; empty where all is well."""
+    for key, defect, words in (("tampered", "judge_tampered", "replaced"), ("forbidden", "fallback_used", "called")):
+        names = state.get(key)
+        if isinstance(names, list) and names:
+            return defect, f"{words} {', '.join(map(str, names))}"
+    return "", ""
 
 
 class Snapshot:
@@ -57,7 +64,7 @@ class Snapshot:
         ]
         if machine_code and self._texts:
             now = dict(_texts())
-            found += [f"machine code of {os.path.basename(f)}" for f, crc in self._texts.items() if now.get(f) != crc]
+            found += [f"machine code of {f}" for f, crc in self._texts.items() if now.get(f, crc) != crc]
         return found
 
 
@@ -86,18 +93,16 @@ def _code(value: Any) -> Any:
 def _texts() -> Iterator[tuple[str, int]]:
     """A checksum of the machine code of each of those files, as it lies in memory."""
     sums: dict[str, int] = {}
-    left = _MOST
-    with contextlib.suppress(OSError, ValueError):
-        with open("/proc/self/maps") as maps, open("/proc/self/mem", "rb", buffering=0) as memory:
-            for line in maps:
-                span, rights, *_, path = line.split(maxsplit=5)
-                path = path.strip()
-                if "x" not in rights or not any(t in path for t in _TEXTS):
-                    continue
+    with (
+        contextlib.suppress(OSError, ValueError),
+        open("/proc/self/maps") as maps,
+        open("/proc/self/mem", "rb", buffering=0) as memory,
+    ):
+        for line in maps:
+            span, rights, *_, path = line.split(maxsplit=5)
+            name = os.path.basename(path.strip())
+            if "x" in rights and name.startswith(_TEXTS):
                 low, high = (int(end, 16) for end in span.split("-"))
-                left -= high - low
-                if left < 0:
-                    break
                 memory.seek(low)
-                sums[path] = zlib.crc32(memory.read(high - low), sums.get(path, 0))
+                sums[name] = zlib.crc32(memory.read(high - low), sums.get(name, 0))
     yield from sums.items()

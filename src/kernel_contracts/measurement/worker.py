@@ -19,13 +19,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from kernel_contracts.errors import TargetError
+from kernel_contracts.errors import TargetError, UsageError
 from kernel_contracts.measurement import conduct
 from kernel_contracts.measurement.adapter import Stack
 from kernel_contracts.measurement.channel import Channel
 from kernel_contracts.measurement.communicator import joined
 from kernel_contracts.measurement.enclosure import enclose as give_up
 from kernel_contracts.measurement.fingerprint import platform_fingerprint
+from kernel_contracts.measurement.forbidding import Forbidden
 from kernel_contracts.measurement.foreign import Opened, check_claimed
 from kernel_contracts.measurement.poison import Poison
 from kernel_contracts.measurement.schedule_space import Schedules
@@ -103,8 +104,11 @@ class _Worker:
             devices, version = self._stack.devices(), self._stack.version()
             facts = platform_fingerprint(self._stack.fingerprint(), dict(self._stack.environment))
             facts["isolation"] = dict(self._isolation)
+            self._forbidden = Forbidden.from_environment()
             self._snapshot = Snapshot(self._stack)
             self._fresh = conduct.float_state()
+        except UsageError as error:
+            return self._channel.send({"kind": "refused", "text": str(error)})
         except Exception as error:  # the library is there but does not start
             text = f"stack {self._stack.name} cannot be used here: {type(error).__name__}: {error}"
             return self._channel.send({"kind": "refused", "text": text[:2000]})
@@ -197,13 +201,12 @@ class _Worker:
             comm = None
             if "member" in message:
                 function, comm = joined(function, message["member"], self._stack, self._device)
-            ending = conduct.run(function, natives, given, self._stack, self._device)
+            with self._forbidden.running():
+                ending = conduct.run(function, natives, given, self._stack, self._device)
         if outs and ending.error is None:
             ending = dataclasses.replace(ending, value=outs)
         self._poison.lift()
-        tampered = self._snapshot.changed(machine_code=bool(message.get("linger")))
         state = {
-            **({"tampered": tampered[:8]} if tampered else {}),
             **ending.state,
             "before": before,
             "fresh": self._fresh,
@@ -214,6 +217,11 @@ class _Worker:
             last = self._outputs(ending.value, names, views, message.get("linger", 0.0))
         else:
             last = _failed(ending.error)
+        tampered = self._snapshot.changed(machine_code=bool(message.get("linger")))
+        if tampered:
+            state["tampered"] = tampered[:8]
+        if self._forbidden.called:
+            state["forbidden"] = sorted(set(self._forbidden.called))
         lost = conduct.mirror(self._stack, message["arrays"], views, natives)
         self._flush()
         return self._channel.send({**last, "id": message["id"], "state": state, "lost": lost})

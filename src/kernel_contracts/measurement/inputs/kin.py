@@ -1,8 +1,8 @@
 """Inputs that differ from one another in one respect only: what an answer must follow.
 
 `kin(0)` is the first of them; `kin(1)` is drawn anew in full, `kin(2)` and `kin(3)` differ in one element of one
-tensor, `kin(4)`, `kin(5)`, ... in one whole tensor, the first, the second and so on. A kernel that answers one of them
-with what it has kept from another shows it.
+tensor, `kin(4)` and `kin(5)` have one zero in every tensor, `kin(6)`, `kin(7)`, ... differ in one whole tensor, the
+first, the second and so on. A kernel that answers one of them with what it has kept from another shows it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from kernel_contracts.measurement.inputs.base import Argument, Request, TensorSpec, Values, conform, whole_or_bool
 
-ANEW, ONE_ELEMENT, ONE_TENSOR = 1, (2, 3), 4
+ANEW, ONE_ELEMENT, ONE_ZERO, ONE_TENSOR = 1, (2, 3), (4, 5), 6
 _FAR = 8.0
 
 
@@ -38,6 +38,10 @@ class Kin:
             if some:
                 spec = some[int(rng.integers(len(some)))]
                 first[spec.name] = _one_changed(first[spec.name], spec, request, rng)
+        elif which in ONE_ZERO:
+            for spec in request.reals:
+                if spec.size and not spec.positive:
+                    first[spec.name].reshape(-1)[int(rng.integers(spec.size))] = 0.0
         elif which >= ONE_TENSOR and which - ONE_TENSOR < len(request.tensors):
             spec = request.tensors[which - ONE_TENSOR]
             first[spec.name] = _drawn(spec, request, rng)
