@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kernel_contracts.checking import Options, contracts_for, select
+from kernel_contracts.conformance.calibrating import calibrated
 from kernel_contracts.conformance.directory import RunDirectory, cell_path, trace_path
 from kernel_contracts.conformance.fixed import beyond
 from kernel_contracts.conformance.manifest import Cell, Manifest, difference, entry, label, machine
@@ -73,6 +74,11 @@ class Run:
                 if changed:
                     raise UsageError(f"{self.directory.root} cannot go on: {changed}; choose another folder with -o")
             yield from self._cells()
+
+    def calibrate(self) -> Iterator[dict[str, Any]]:
+        """After `go`: whether each contract separates, where the run does not hold that yet."""
+        with self.directory.locked():
+            yield from calibrated(self.directory, [p.job for p in self.plans if not p.obstacle], self.seed)
 
     def _before(self) -> Manifest | None:
         if not (self.directory.root / "manifest.json").is_file():
