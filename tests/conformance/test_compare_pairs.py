@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -113,9 +113,9 @@ def rows(group: str) -> tuple[Row, ...]:
     chosen = GROUPS[group]
     kernels = [f"{name}={KERNELS / 'pairs.py'}:{name}" for name in chosen.kernels]
     wanted = Wanted((chosen.what,), platforms((), kernels), chosen.classes, (chosen.dtype,), samples=12, seed=11)
-    root = Path(mkdtemp(prefix="kernel-contracts-pairs-"))
-    assert list(Run(wanted, root).go())
-    return compare(read([root])).rows
+    with TemporaryDirectory(prefix="kernel-contracts-pairs-") as root:
+        assert list(Run(wanted, Path(root)).go())
+        return compare(read([Path(root)])).rows
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="measures in worker processes of Linux")
