@@ -72,3 +72,15 @@ def all_reduce_gloo(rank: int, world: int, x: Any, comm: Any) -> Any:
     total = x.clone()
     collectives._group(comm).allreduce([total]).wait()
     return total
+
+
+def all_reduce_max_gloo(rank: int, world: int, x: Any, comm: Any) -> Any:
+    """The largest over all ranks."""
+    from torch import distributed
+
+    from kernel_contracts.stacks.natives.torch import collectives
+
+    largest, options = x.clone(), distributed.AllreduceOptions()
+    options.reduceOp = distributed.ReduceOp.MAX
+    collectives._group(comm).allreduce([largest], options).wait()
+    return largest

@@ -92,3 +92,13 @@ def test_an_unknown_variant_lists_those_there_are() -> None:
 def test_a_variant_cannot_begin_in_a_process_that_runs() -> None:
     with pytest.raises(UsageError, match="OPENBLAS_CORETYPE=Prescott before its process starts"):
         check_kernel(np.exp, "exp", stack="numpy@prescott")
+
+
+def test_what_a_stack_does_not_hold_is_named() -> None:
+    """Without 64-bit numbers JAX takes no index of the library."""
+    pytest.importorskip("jax")
+    from kernel_contracts.checking import Options, contracts_for, measured
+
+    with pytest.raises(UsageError, match="stack jax holds no int64 by itself"):
+        measured(contracts_for("gather", None), find("jax").native_dtypes, Options(), "stack jax")
+    assert measured(contracts_for("gather", None), find("jax@x64").native_dtypes, Options(), "stack jax@x64")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -15,7 +15,7 @@ from typing import Any, TextIO
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from kernel_contracts.api import complete, offered, real_target
-from kernel_contracts.checking import Options, Result, check_contract, contracts_for, select, witness_of
+from kernel_contracts.checking import Options, Result, check_contract, contracts_for, measured, witness_of
 from kernel_contracts.classes import classes
 from kernel_contracts.contracts.evidence import Observation, Verdict
 from kernel_contracts.contracts.model import Bound, Contract
@@ -57,14 +57,15 @@ class Run:
         real = real_target(self.target, self.stack)
         seed = self.options.seed if self.options.seed is not None else secrets.randbits(48)
         options = replace(self.options, seed=seed)
-        self._pairs(chosen, adapter.native_dtypes, options, self.stack)
+        measured(chosen, adapter.native_dtypes, options, f"stack {self.stack}")
         self._check_parameters(chosen)
         out = console(stderr=self._json_to_stdout)
         with opened(
-            chosen, real, stack=self.stack, device=self.device, timeout=self.timeout, memory_mb=self.memory
-        ) as kernel:
+            chosen, real, stack=self.stack, device=self.device, timeout=self.timeout, memory_mb=self.memory,
+            forbid=options.forbid,
+        ) as kernel:  # fmt: skip
             report = kernel.load()
-            pairs = self._pairs(chosen, offered(adapter.native_dtypes, report), options, self.target)
+            pairs = measured(chosen, offered(adapter.native_dtypes, report), options, self.target)
             out.print(
                 f"{self.target}  on {self.stack} {report.stack_version} ({report.device}), seed {seed}", style="dim"
             )
@@ -74,17 +75,6 @@ class Run:
         self._stories(out)
         out.print(totals([r.finding for r in self.results]))
         return self.results
-
-    @staticmethod
-    def _pairs(
-        chosen: Sequence[Contract], native: frozenset[str], options: Options, whose: str
-    ) -> list[tuple[Contract, Bound]]:
-        """What is measured. Raises UsageError when it is nothing."""
-        pairs = [(c, b) for c in chosen for b in select(c, native, options)]
-        if not pairs:
-            covered = ", ".join(sorted({d for c in chosen for b in c.bound for d in b.dtypes.values()}))
-            raise UsageError(f"no contract is for {', '.join(options.dtypes or ()) or whose}; they cover {covered}")
-        return pairs
 
     @property
     def _json_to_stdout(self) -> bool:
@@ -242,7 +232,9 @@ def _one(
     """One contract in a process of its own, for --jobs."""
     stack, device, timeout, memory = limits
     assert options.seed is not None
-    with opened([contract], target, stack=stack, device=device, timeout=timeout, memory_mb=memory) as kernel:
+    with opened(
+        [contract], target, stack=stack, device=device, timeout=timeout, memory_mb=memory, forbid=options.forbid
+    ) as kernel:
         return check_contract(contract, bound, kernel, options, seed=options.seed)
 
 
