@@ -103,6 +103,8 @@ def shown(known: Known) -> str:
             return _by_scope(kernel, known)
         if known.own == "gelu-alone":
             return _alone(kernel, known.arrays[0])
+        if known.tries > 1:
+            return _now_and_then(kernel, known.arrays)
         results = [_called(kernel, known.arrays) for _ in range(known.calls)]
     first = results[0]
     if known.calls > 1:
@@ -153,6 +155,15 @@ def _by_scope(kernel: Any, known: Known) -> str:
 def _called(kernel: Any, arrays: Any) -> CallResult:
     result: CallResult = kernel.call([ArrayIn(f"x{k}", np.asarray(x)) for k, x in enumerate(arrays)])
     return result
+
+
+def _now_and_then(kernel: Any, arrays: Any) -> str:
+    """The first call of twenty that gives no answer."""
+    for k in range(20):
+        result = _called(kernel, arrays)
+        if result.outcome is not Outcome.RETURNED:
+            return f"call {k + 1} {_ended(result, '')}"
+    return "20 answers"
 
 
 def _alone(kernel: Any, x: Any) -> str:
