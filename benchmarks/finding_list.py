@@ -46,6 +46,8 @@ class Known:
     calls: int = 1
     """With more than one call, what counts is the number of different answers."""
     timeout: float = 30.0
+    tries: int = 1
+    """What shows now and then only is looked for with so many seeds."""
 
     def options(self) -> list[str]:
         """The arguments of `kc check`."""
@@ -322,15 +324,16 @@ KNOWN: Sequence[Known] = (
     ),
     Known(
         "S18",
-        "A gradient of an empty layer norm never ends",
+        "A gradient of an empty layer norm never ends, now and then",
         "mlx",
         "layernorm_backward",
         "C-CMP-03",
         ("hung",),
         (np.zeros((0, 8), np.float32), np.ones(8, np.float32), np.zeros((0, 8), np.float32)),
-        lambda: "arrays of zeros",
+        lambda: "20 answers",
         "fp32",
         timeout=15.0,
+        tries=8,
     ),
     Known(
         "S19",

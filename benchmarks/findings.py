@@ -3,7 +3,7 @@
     python benchmarks/findings.py [--only S6,S9] [--skip-checks]
 
 Writes benchmarks/results/findings.json and docs/findings.md. Exit status 1 when a finding does not show any more: the
-library has changed, or we have. With --only, the others stay as they were written. Commands use seed 1.
+library has changed, or we have. With --only, the others stay as they were written.
 """
 
 from __future__ import annotations
@@ -52,7 +52,16 @@ def command(known: Known) -> str:
 
 
 def checked(known: Known) -> dict[str, Any]:
-    """The verdict of `kc check`: of the worst result where there are several."""
+    """The verdict of `kc check` with the first seed that shows the finding, else with the last one tried."""
+    for seed in range(1, known.tries + 1):
+        found = {**_checked(known, seed), "seed": seed}
+        if found.get("signature") in known.signatures:
+            break
+    return found
+
+
+def _checked(known: Known, seed: int) -> dict[str, Any]:
+    """The verdict of the worst result where there are several."""
     with tempfile.TemporaryDirectory() as folder:
         lines = Path(folder) / "results.jsonl"
         words = [
@@ -94,6 +103,8 @@ def shown(known: Known) -> str:
             return _by_scope(kernel, known)
         if known.own == "gelu-alone":
             return _alone(kernel, known.arrays[0])
+        if known.tries > 1:
+            return _now_and_then(kernel, known.arrays)
         results = [_called(kernel, known.arrays) for _ in range(known.calls)]
     first = results[0]
     if known.calls > 1:
@@ -146,6 +157,15 @@ def _called(kernel: Any, arrays: Any) -> CallResult:
     return result
 
 
+def _now_and_then(kernel: Any, arrays: Any) -> str:
+    """The first call of twenty that gives no answer."""
+    for k in range(20):
+        result = _called(kernel, arrays)
+        if result.outcome is not Outcome.RETURNED:
+            return f"call {k + 1} {_ended(result, '')}"
+    return "20 answers"
+
+
 def _alone(kernel: Any, x: Any) -> str:
     whole = _called(kernel, [x]).outputs[0]
     apart = sum(
@@ -194,10 +214,10 @@ def page(rows: list[dict[str, Any]]) -> str:
     for r in rows:
         c = r["check"]
         sign = f"`{c['signature']}`" if r["confirmed"] else f"not confirmed: {c.get('signature') or c.get('verdict')}"
-        got = r["got"].replace("|", "/")
+        got, typed = r["got"].replace("|", "/"), r["command"].replace("--seed 1", f"--seed {c.get('seed', 1)}")
         lines.append(
             f"| {r['id']} | {r['stack']} | {r['what']} | {c.get('class', '')} | {sign} | {r['exact']} | {got} "
-            f"| `{r['command']}` |"
+            f"| `{typed}` |"
         )
     lines += ["", "Not shown:", "", *(f"- {number}: {why}." for number, why in ABSENT.items())]
     return "\n".join(lines) + "\n"

@@ -65,7 +65,8 @@ def _stacks() -> Rows:
             out.append((s.name, f"not installed: {s.install_hint()}"))
             continue
         try:
-            facts = f"{s.version()}, devices {', '.join(s.devices())}, dtypes {', '.join(sorted(s.native_dtypes))}"
+            devices = f"devices {', '.join(s.devices())}" if s.devices() else f"no device here ({s.install_hint()})"
+            facts = f"{s.version()}, {devices}, dtypes {', '.join(sorted(s.native_dtypes))}"
         except Exception as error:  # installed, but its driver or its build does not fit this machine
             facts = f"installed, but it does not start here: {type(error).__name__}: {error}"
         out.append((s.name, facts))
