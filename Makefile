@@ -9,7 +9,7 @@ CODE   := src tests scripts benchmarks examples
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format pytest soundness real bench bench-freivalds findings docs clean
+.PHONY: help demo test lint format pytest soundness real bench bench-freivalds device findings docs clean
 
 help: ## List what make can do.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -45,7 +45,11 @@ bench: $(VENV)/test.stamp ## Measure what a bound costs, and the table beside as
 
 bench-freivalds: $(VENV)/test.stamp ## Measure verified products and the guard: cost, floors, false alarms.
 	$(BIN)/python benchmarks/freivalds.py
+	$(BIN)/python benchmarks/freivalds_alarms.py
 	$(BIN)/python benchmarks/guard.py
+
+device: $(VENV)/test.stamp ## On a machine with CUDA: the library, Triton, verified products and the guard there (six minutes).
+	$(BIN)/python benchmarks/device.py
 
 findings: $(VENV)/test.stamp ## Measure again what array libraries do that a contract forbids.
 	$(BIN)/python benchmarks/findings.py

@@ -95,7 +95,7 @@ def _checked(known: Known, seed: int) -> dict[str, Any]:
 def shown(known: Known) -> str:
     """What the stack answers to the tiny call, in words or as a number."""
     target = str(STUDY / "kernels.py") + f":{known.kernel}" if known.kernel else f"builtin:{known.operation}"
-    real, patience = real_target(target, known.stack), 200.0 if "inductor" in known.stack else 20.0
+    real, patience = real_target(target, known.stack), 200.0 if "inductor" in known.stack else known.timeout
     make = Ranks if known.operation.startswith("all_reduce") else Kernel
     kernel = make(real, stack=known.stack, timeout=patience)
     with kernel:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 WIDTH, HEIGHT, MARGIN = 640, 360, 56
-COLOURS = ("#1f5fa8", "#c0392b", "#2e8b57", "#8e44ad")
+COLOURS = ("#1f5fa8", "#c0392b", "#2e8b57", "#8e44ad", "#d68910", "#17a2b8", "#7f8c8d", "#6e2c00", "#e83e8c")
 
 
 def curves_svg(curves: Mapping[str, Sequence[Sequence[float]]], x_name: str, y_name: str) -> str:

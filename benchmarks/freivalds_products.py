@@ -163,7 +163,15 @@ class Honest:
     c: Any
 
 
-def honest(rng: Rng, family: str, dtype: str, shape: tuple[int, int, int], *, torch: bool = False) -> Iterator[Honest]:
+def honest(
+    rng: Rng,
+    family: str,
+    dtype: str,
+    shape: tuple[int, int, int],
+    *,
+    torch: bool = False,
+    order_seed: int | None = None,
+) -> Iterator[Honest]:
     """The product of one draw by every kernel that suits its size."""
     m, k, n = shape
     stored, out, fmt = DTYPES[dtype]
@@ -177,7 +185,10 @@ def honest(rng: Rng, family: str, dtype: str, shape: tuple[int, int, int], *, to
             kernels.append(("BLAS of PyTorch", lambda: torch_blas(a, b, fmt)))
     if m * k * n <= 1 << 18:
         orders = [Order("sequential"), Order("reversed"), Order("pairwise"), Order("split", 4), Order("lanes", 8)]
-        orders += [Order("blocked", 32), Order("shuffled", int(rng.integers(1, 1000)))]
+        orders += [
+            Order("blocked", 32),
+            Order("shuffled", 1 + (int(rng.integers(999)) if order_seed is None else order_seed % 999)),
+        ]
         kernels += [(str(o), lambda o=o: ordered(a, b, fmt, o, False)) for o in orders]  # type: ignore[misc]
         kernels.append(("fused", lambda: ordered(a, b, fmt, Order("sequential"), True)))
     for name, kernel in kernels:

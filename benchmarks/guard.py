@@ -1,9 +1,13 @@
 """The guard on the training of a transformer: what it costs, what it finds, and that it changes nothing.
 
-    python benchmarks/guard.py [--width 512] [--layers 4] [--steps 5] [--clean 100] [--faults 200] [--out FILE]
+    python benchmarks/guard.py [--width 512] [--rounds 8] [--clean 2000] [--faults 500] [--resume] [--out FILE]
 
-Costs and the clean run use the full width, the planted faults a narrow model, since each takes a step of its own.
-Writes benchmarks/results/guard.json.
+Cost is measured at full width, plain steps, steps under an empty dispatch mode, guarded and budgeted steps in turn;
+processor time of one thread, which other programs disturb less than wall time. The optimizer, which has no products,
+is left out of the guard, but not of the time. The clean run is a narrower model
+beside its guarded twin. Each planted fault takes a step of its own. Finished parts are kept as JSON lines beside the
+result, and the clean run as a checkpoint, so that --resume goes on where an interrupted run stopped. Writes
+benchmarks/results/guard.json.
 """
 
 from __future__ import annotations
@@ -12,161 +16,214 @@ import argparse
 import json
 import logging
 import random
+import statistics
 import time
 from collections import defaultdict
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import torch
+from guard_training import Names, Pass, Plant, Training, planter
 from rich.console import Console
 from rich.table import Table
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from kernel_contracts import guard
 
 RESULTS = Path(__file__).parent / "results"
-PRODUCTS = ("aten::mm", "aten::addmm", "aten::bmm")
+CLEAN = {"width": 256, "layers": 4, "tokens": 64, "sequences": 2}
+FAULTY = {"width": 128, "layers": 4, "tokens": 32, "sequences": 2}
+EVERY = 100
+"""Steps of the clean run between two checkpoints."""
+SPREAD_OUT = (
+    "lane_stuck", "warp_periodic", "slice_dropped", "tile_swapped", "row_stale", "rounding_changed",
+    "accumulator_narrowed", "scale_wrong", "all_nan", "all_zero",
+)  # fmt: skip
+OF_SUMS = ("slice_dropped", "rounding_changed", "accumulator_narrowed", "scale_wrong")
+"""Faults that need the operands: planted in plain products."""
 
 
-def transformer(width: int, layers: int) -> Any:
-    torch.manual_seed(0)
-    block = torch.nn.TransformerEncoderLayer
-    return torch.nn.Sequential(
-        *[block(width, max(1, width // 64), 4 * width, batch_first=True, dropout=0.1) for _ in range(layers)]
-    )
+class Kept:
+    """Finished parts, one a line."""
+
+    def __init__(self, path: Path, resume: bool) -> None:
+        self.path = path
+        self.records: list[dict[str, Any]] = []
+        if resume and path.exists():
+            self.records = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        else:
+            path.unlink(missing_ok=True)
+
+    def of(self, part: str) -> list[dict[str, Any]]:
+        return [r for r in self.records if r["part"] == part]
+
+    def add(self, record: dict[str, Any]) -> None:
+        self.records.append(record)
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(record) + "\n")
 
 
-class Training:
-    """One run, the same every time."""
-
-    def __init__(self, width: int, layers: int, tokens: int) -> None:
-        self.model, self.width, self.tokens = transformer(width, layers), width, tokens
-        self.optimizer = torch.optim.AdamW(self.model.parameters(), 1e-3)
-        torch.manual_seed(1)
-
-    def step(self) -> float:
-        x = torch.randn(4, self.tokens, self.width)
-        loss = (self.model(x) - x.flip(1)).square().mean()
-        self.optimizer.zero_grad()
-        loss.backward()
-        self.optimizer.step()
-        return loss.item()
-
-
-class Flip(TorchDispatchMode):
-    """Flips one bit of one element of one product, below the guard."""
-
-    def __init__(self, at: int, bit: int, rng: random.Random) -> None:
-        super().__init__()
-        self.at, self.bit, self.rng, self.seen, self.size = at, bit, rng, 0, 0.0
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        out = func(*args, **(kwargs or {}))
-        if func._schema.name in PRODUCTS:
-            if self.seen == self.at:
-                flat = out.view(-1)
-                place = self.rng.randrange(flat.numel())
-                before = flat[place].item()
-                flat.view(torch.int32)[place] ^= (1 << self.bit) if self.bit < 31 else -(1 << 31)
-                rms = out.square().mean().sqrt().item()
-                self.size = abs(flat[place].item() - before) / rms if rms > 0 else 0.0
-            self.seen += 1
-        return out
-
-
-def cost(width: int, layers: int, tokens: int, steps: int) -> dict[str, Any]:
-    """Seconds a step without, with and with a budgeted guard, steps taken in turn."""
-    plain, full, thrifty = (Training(width, layers, tokens) for _ in range(3))
-    watch = guard(full.model, on_violation="record")
-    budgeted = guard(thrifty.model, on_violation="record", budget=0.01)
+def cost(width: int, tokens: int, rounds: int, fused: bool) -> dict[str, Any]:
+    """Seconds of processor time for a step of each kind."""
+    runs = {name: Training(width, 4, tokens, fused=fused) for name in ("plain", "mode", "full", "budget")}
+    watches = {"full": guard(runs["full"].model), "budget": guard(runs["budget"].model, budget=0.01)}
     times: dict[str, list[float]] = defaultdict(list)
     same = True
-    for round_ in range(steps + 1):
+    for number in range(rounds + 1):
         losses = []
-        for name, run, by in (("plain", plain, None), ("full", full, watch), ("budget", thrifty, budgeted)):
-            torch.manual_seed(100 + round_)
-            began = time.perf_counter()
-            if by is None:
-                losses.append(run.step())
-            else:
-                with by:
-                    losses.append(run.step())
-            if round_:
-                times[name].append(time.perf_counter() - began)
-        same = same and losses[0] == losses[1] == losses[2]
-    least = {name: min(values) for name, values in times.items()}
-    return {
-        "width": width,
-        "layers": layers,
-        "tokens": 4 * tokens,
-        "seconds a step": least,
-        "overhead": least["full"] / least["plain"] - 1,
-        "account": str(watch.account),
-        "budget": {"asked": 0.01, "spent": budgeted.account.overhead, "account": str(budgeted.account)},
-        "losses are the same": same,
-        "violations": watch.account.violations + budgeted.account.violations,
+        for name, run in runs.items():
+            began = time.thread_time()
+            losses.append(run.step(number, {"plain": nullcontext(), "mode": Pass()}.get(name) or watches[name]))
+            if number:
+                times[name].append(time.thread_time() - began)
+        same = same and len(set(losses)) == 1
+    ratios = {
+        name: [t / p - 1 for t, p in zip(times[name], times["plain"], strict=True)]
+        for name in ("mode", "full", "budget")
     }
+    accounts = {name: watch.account for name, watch in watches.items()}
+    return {
+        "width": width, "layers": 4, "tokens": 4 * tokens, "fused attention": fused, "threads": torch.get_num_threads(),
+        "seconds a step": {name: round(min(values), 4) for name, values in times.items()},
+        "overhead of the least": {name: min(times[name]) / min(times["plain"]) - 1 for name in ratios},
+        "overhead in the median": {name: statistics.median(values) for name, values in ratios.items()},
+        "budget": {"asked": 0.01, "spent": accounts["budget"].overhead},
+        "accounts": {name: str(a) for name, a in accounts.items()},
+        "losses are the same": same,
+        "violations": sum(a.violations for a in accounts.values()),
+        "suspicious": sum(a.suspicious for a in accounts.values()),
+    }  # fmt: skip
 
 
-def clean(width: int, layers: int, tokens: int, steps: int) -> dict[str, Any]:
-    """A run without faults: products verified, looked at twice, and accused."""
-    run = Training(width, layers, tokens)
-    with guard(run.model, on_violation="record") as g:
-        for _ in range(steps):
-            run.step()
-    a = g.account
-    return {"steps": steps, "products": a.checked, "suspicious": a.suspicious, "violations": a.violations}
+def clean(steps: int, kept: Kept, console: Console) -> dict[str, Any]:
+    """A model and its guarded twin, step by step: the same losses to the bit, no product accused."""
+    twins = [Training(**CLEAN), Training(**CLEAN)]
+    saved = kept.path.with_suffix(".checkpoint")
+    done = kept.of("clean")
+    if done and saved.exists():
+        for twin, state in zip(twins, torch.load(saved), strict=True):
+            twin.load(state)
+    began = done[-1]["until"] if done else 0
+    while began < steps:
+        until = min(began + EVERY, steps)
+        same, last = 0, 0.0
+        with guard(twins[1].model, on_violation="record") as g:
+            pass
+        for seed in range(began, until):
+            plain = twins[0].step(seed)
+            last = twins[1].step(seed, g)
+            g.step()
+            same += plain == last
+        a = g.account
+        torch.save([twin.state() for twin in twins], saved)
+        kept.add(
+            {
+                "part": "clean", "until": until, "same": same, "loss": last, "products": a.products,
+                "checked": a.checked, "suspicious": a.suspicious, "violations": a.violations,
+            }
+        )  # fmt: skip
+        console.print(f"clean: {until} of {steps} steps, {a.suspicious} looked at twice, {a.violations} accused")
+        began = until
+    parts = kept.of("clean")
+    states = [twin.model.state_dict() for twin in twins]
+    return {
+        "model": CLEAN, "steps": parts[-1]["until"],
+        "steps with the same loss to the bit": sum(p["same"] for p in parts),
+        "weights are the same to the bit at the end": all(torch.equal(states[0][k], states[1][k]) for k in states[0]),
+        **{key: sum(p[key] for p in parts) for key in ("products", "checked", "suspicious", "violations")},
+        "first and last loss kept": [parts[0]["loss"], parts[-1]["loss"]],
+    }  # fmt: skip
 
 
-def faults(count: int, seed: int) -> dict[str, dict[str, float]]:
-    """Single bit flips in random products of a narrow transformer: found, by position of the bit and by size."""
-    rng = random.Random(seed)
-    run = Training(128, 2, 32)
-    with guard(run.model, on_violation="record") as g:
-        run.step()
-    products = g.account.products
-    table: dict[str, list[int]] = defaultdict(list)
-    for _ in range(count):
-        bit = rng.randrange(32)
-        flip = Flip(rng.randrange(products), bit, rng)
-        state = {k: v.clone() for k, v in run.model.state_dict().items()}
-        with flip, guard(run.model, on_violation="record") as g:
-            run.step()
-        run.model.load_state_dict(state)
+def faults(count: int, kept: Kept, console: Console) -> list[dict[str, Any]]:
+    """Faults in random products of a step, one at a time: three fifths bit flips over all 32 positions."""
+    run = Training(**FAULTY)
+    with Names() as seen:
+        run.step(0)
+    start = {k: v.clone() for k, v in run.model.state_dict().items()}
+    plain = [i for i, name in enumerate(seen.names) if name == "mm"]
+    done = {r["number"] for r in kept.of("fault")}
+    for number in range(count):
+        if number in done:
+            continue
+        rng = random.Random(number)
+        flip = number % 5 < 3
+        kind = "bit_flip" if flip else SPREAD_OUT[(number // 5 * 2 + number % 5 - 3) % len(SPREAD_OUT)]
+        bit = (number // 5 * 3 + number % 5) % 32 if flip else None
+        at = rng.choice(plain) if kind in OF_SUMS else rng.randrange(len(seen.names))
+        if kind in ("tile_swapped", "row_stale") and seen.names[at] == "sum":  # it has one row
+            at = rng.choice(plain)
+        run.model.load_state_dict(start)
         run.optimizer.state.clear()
-        found = int(bool(g.events) and g.events[0].call == flip.at + 1)
-        kind = "sign" if bit == 31 else "exponent" if bit >= 23 else f"mantissa {bit // 4 * 4}-{bit // 4 * 4 + 3}"
-        table[kind].append(found)
-        table["above 0.1% of the rms" if flip.size > 1e-3 or flip.size != flip.size else "below 0.1%"].append(found)
-    return {k: {"faults": len(v), "found": sum(v) / len(v)} for k, v in sorted(table.items())}
+        with Plant(at, planter(kind, bit, number)) as plant, guard(run.model, on_violation="record") as g:
+            run.step(1 + number)
+        hit = [e for e in g.events if e.call == at + 1]
+        record = {
+            "part": "fault", "number": number, "kind": kind, "bit": bit, "product": seen.names[at],
+            "size": min(plant.size, 1e300), "changed": plant.changed, "found": bool(hit),
+            "named": hit[0].name if hit else "", "others": len(g.events) - len(hit),
+        }  # fmt: skip
+        kept.add(record)
+        if number % 50 == 49:
+            console.print(f"faults: {number + 1} of {count}")
+    return [r for r in kept.of("fault") if r["number"] < count]
+
+
+def table(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Faults found by kind, bit flips by position and by size."""
+    groups: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for r in records:
+        bit = r["bit"]
+        if bit is None:
+            groups[r["kind"]].append(r)
+            continue
+        low = bit // 4 * 4
+        part = "sign" if bit == 31 else "exponent" if bit >= 23 else f"mantissa {low:2}-{min(low + 3, 22):2}"
+        groups[f"bit_flip, {part}"].append(r)
+        size = "above 1%" if r["size"] > 1e-2 else "0.1% to 1%" if r["size"] > 1e-3 else "below 0.1%"
+        groups[f"bit_flip, {size} of the rms"].append(r)
+    return [
+        {
+            "faults": key, "planted": len(rows), "found": sum(r["found"] for r in rows),
+            "median size": statistics.median(r["size"] for r in rows),
+            "named": max((r["named"] for r in rows if r["found"]), key=[r["named"] for r in rows].count, default=""),
+        }
+        for key, rows in sorted(groups.items())
+    ]  # fmt: skip
+
+
+def show(rows: list[dict[str, Any]], console: Console) -> None:
+    shown = Table("fault", "planted", "found", "median size / rms", "named mostly", title="planted faults")
+    for r in rows:
+        shown.add_row(r["faults"], str(r["planted"]), str(r["found"]), f"{r['median size']:.1e}", r["named"])
+    console.print(shown)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--width", type=int, default=512)
-    parser.add_argument("--layers", type=int, default=4)
-    parser.add_argument("--tokens", type=int, default=256, help="of each of four sequences")
-    parser.add_argument("--steps", type=int, default=5)
-    parser.add_argument("--clean", type=int, default=100)
-    parser.add_argument("--faults", type=int, default=200)
+    parser.add_argument("--tokens", type=int, default=256, help="of each of four sequences, for the cost")
+    parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--clean", type=int, default=2000)
+    parser.add_argument("--faults", type=int, default=500)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--resume", action="store_true")
     parser.add_argument("--out", type=Path, default=RESULTS / "guard.json")
     given = parser.parse_args()
     logging.disable(logging.CRITICAL)  # the table says it
-    found: dict[str, Any] = {}
-    console = Console()
-    if given.steps:
-        found["cost"] = cost(given.width, given.layers, given.tokens, given.steps)
+    torch.set_num_threads(given.threads)
+    given.out.parent.mkdir(parents=True, exist_ok=True)
+    kept, console = Kept(given.out.with_suffix(".jsonl"), given.resume), Console()
+    found: dict[str, Any] = json.loads(given.out.read_text("utf-8")) if given.resume and given.out.exists() else {}
+    if given.rounds:
+        found["cost"] = [cost(given.width, given.tokens, given.rounds, fused) for fused in (False, True)]
         console.print(found["cost"])
     if given.clean:
-        found["clean"] = clean(128, 2, 64, given.clean)
+        found["clean"] = clean(given.clean, kept, console)
         console.print(found["clean"])
     if given.faults:
-        found["faults"] = faults(given.faults, 1)
-        table = Table("bit", "faults", "found", title="single bit flips")
-        for kind, row in found["faults"].items():
-            table.add_row(kind, str(row["faults"]), f"{row['found']:.0%}")
-        console.print(table)
-    given.out.parent.mkdir(parents=True, exist_ok=True)
+        found["faults"] = table(faults(given.faults, kept, console))
+        show(found["faults"], console)
     given.out.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
 
 

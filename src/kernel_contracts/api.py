@@ -31,12 +31,14 @@ def check(
     timeout: float = 30.0,
     memory_mb: int = 4096,
     watch: Watch | None = None,
+    forbid: Sequence[str] = (),
 ) -> list[Result]:
     """Verdicts on the kernel `target` (`file.py:function`, `module:function`, `builtin:OPERATION`, a kernel file).
 
     `operation` names a standard-library operation, `contract` a file `FILE[:NAME]` instead; without a target, the
     stack's own implementation of it is measured. `stack` may name a variant, `torch@one-thread`. The kernel runs in a
-    process of its own with a time limit in seconds a call and a memory limit in MiB.
+    process of its own with a time limit in seconds a call and a memory limit in MiB; `forbid` names functions that
+    it may not call, such as `torch.matmul`.
     Raises UsageError, TargetError or LanguageError; what the kernel does wrong is in the results.
     """
     target, operation = complete(target, operation, contract)
@@ -46,7 +48,9 @@ def check(
     options = Options(
         tuple(classes) if classes else None, tuple(dtypes) if dtypes else None, samples, seed, dict(params or {})
     )
-    with opened(chosen, target, stack=stack, device=device, timeout=timeout, memory_mb=memory_mb) as kernel:
+    with opened(
+        chosen, target, stack=stack, device=device, timeout=timeout, memory_mb=memory_mb, forbid=forbid
+    ) as kernel:
         report = kernel.load()
         native = offered(adapter.native_dtypes, report)
         return list(check_all(chosen, kernel, options, native=native, watch=watch, report=report))

@@ -16,6 +16,7 @@ from kernel_contracts.contracts.evidence import Case, Finding, Observation, Outc
 from kernel_contracts.contracts.model import Bound, Contract
 from kernel_contracts.errors import UsageError
 from kernel_contracts.formats import FORMATS
+from kernel_contracts.honesty import audited
 from kernel_contracts.language.diagnostics import did_you_mean
 from kernel_contracts.measurement.calls import LoadReport
 from kernel_contracts.measurement.emulated import Callee
@@ -46,6 +47,8 @@ class Options:
     seed: int | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
     shrink: bool = True
+    forbid: tuple[str, ...] = ()
+    """Functions that the kernel may not call, by their full names: `torch.matmul`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +179,11 @@ def check_contract(
             break
     given_up = len(seen) < len(cases)
     seen = experiment.finish(session, seen)
+    more, notes = ([], ()) if given_up else audited(session, experiment, seen)
+    seen = [*seen, *more]
     finding = klass.judge(contract, bound, seen)
+    if notes and finding.verdict is Verdict.CONFORMS:
+        finding = replace(finding, notes=(*finding.notes, *notes))
     if given_up:
         finding = replace(finding, notes=(*finding.notes, _given_up(seen, len(cases))))
     if finding.verdict is Verdict.VIOLATES and finding.witness is not None and options.shrink:

@@ -25,7 +25,7 @@ class Folder:
 FOLDERS = (
     Folder("classes", "CLASS", ("base", "judging", "policies")),
     Folder("signatures", "RULE", ("base", "flushing"), named=True),
-    Folder("stacks", "STACK", ("base", "conformance", "sources", "__main__"), named=True),
+    Folder("stacks", "STACK", ("base", "conformance", "__main__"), named=True),
     Folder("oracles", "ORACLE", ()),
     Folder("numerics/operators", "OPERATORS", ("base",)),
     Folder("numerics/mutants", "MUTANTS", ("base",)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kernel_contracts.conformance.arbiter import Evidence, Gap, Judgement, Ruling, Standing, arbitrate
@@ -27,9 +27,12 @@ evidences = st.builds(
     Evidence, standings, standings, st.lists(gaps, max_size=4).map(tuple),
     st.sampled_from([(), (), ("other seeds",)]),
 )  # fmt: skip
+patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""A busy machine is no fault of the arbiter."""
 MIRROR = {Ruling.A_VIOLATES: Ruling.B_VIOLATES, Ruling.B_VIOLATES: Ruling.A_VIOLATES}
 
 
+@patient
 @given(evidences)
 def test_swapping_the_platforms_swaps_the_answer(evidence: Evidence) -> None:
     one, other = arbitrate(evidence), arbitrate(evidence.swapped())
@@ -40,6 +43,7 @@ def test_swapping_the_platforms_swaps_the_answer(evidence: Evidence) -> None:
     )  # fmt: skip
 
 
+@patient
 @given(evidences)
 def test_swapping_twice_changes_nothing(evidence: Evidence) -> None:
     assert evidence.swapped().swapped() == evidence
@@ -49,11 +53,13 @@ def _equal(evidence: Evidence) -> Evidence:
     return replace(evidence, gaps=tuple(replace(g, differing=0) for g in evidence.gaps))
 
 
+@patient
 @given(evidences)
 def test_equal_bits_are_never_a_gap_in_the_contract(evidence: Evidence) -> None:
     assert arbitrate(_equal(evidence)).ruling not in (Ruling.UNDER_SPECIFIED, Ruling.LEGITIMATE)
 
 
+@patient
 @given(evidences)
 def test_nobody_is_accused_without_evidence_against_itself(evidence: Evidence) -> None:
     found = arbitrate(evidence)
@@ -67,6 +73,7 @@ def test_nobody_is_accused_without_evidence_against_itself(evidence: Evidence) -
         assert found.ruling in (Ruling.A_VIOLATES, Ruling.B_VIOLATES, Ruling.BOTH_VIOLATE)
 
 
+@patient
 @given(evidences)
 def test_a_legitimate_divergence_is_one_between_conforming_platforms_within_what_is_permitted(
     evidence: Evidence,
@@ -78,6 +85,7 @@ def test_a_legitimate_divergence_is_one_between_conforming_platforms_within_what
         assert found.differing
 
 
+@patient
 @given(evidences)
 def test_every_answer_has_a_reason(evidence: Evidence) -> None:
     found = arbitrate(evidence)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
 import run_cases
@@ -27,6 +28,7 @@ from kernel_contracts.measurement.emulated import Emulated
 from kernel_contracts.measurement.session import Session
 from kernel_contracts.numerics.rounding import to_storage
 from kernel_contracts.oracles import ladder
+from kernel_contracts.report.records import schema
 
 CELL = "cells/mine/doubled-0/fp32.json"
 
@@ -76,11 +78,25 @@ def test_two_runs_of_one_kernel_have_the_same_bits(folder: Path) -> None:
     }  # fmt: skip
 
 
+def test_what_is_written_is_of_the_published_schema(folder: Path) -> None:
+    validator = jsonschema.Draft202012Validator(schema("runs"))
+    for path in ("manifest.json", CELL):
+        validator.validate(json.loads((folder / "a" / path).read_text("utf-8")))
+    validator.validate(compared()[1])
+    with pytest.raises(jsonschema.ValidationError):
+        validator.validate({**compared()[1], "status": 3})
+
+
 def test_a_run_can_be_carried_elsewhere(folder: Path) -> None:
     shutil.move(folder / "b", folder / "carried" / "b")
     (folder / "k.py").unlink()
     (folder / "two.kc").unlink()
     assert kc("compare", "a", "carried/b").status == 0
+
+
+def test_a_run_in_progress_is_not_compared(folder: Path) -> None:
+    with RunDirectory(folder / "b").locked():
+        assert "kc run is still writing to b" in one_sentence(kc("compare", "a", "b"))
 
 
 def test_a_changed_file_is_refused(folder: Path) -> None:
@@ -223,3 +239,21 @@ def test_the_fixed_inputs_are_the_same_on_every_machine(name: str) -> None:
         for t in contract.inputs:
             found.update(array_digest(to_storage(inputs[t.name], bound.inputs[t.name])).encode())
     assert found.hexdigest()[:16] == PINNED[name]
+
+
+def test_a_reference_in_python_does_not_travel_and_is_not_run_from_a_run(folder: Path) -> None:
+    """A run from elsewhere is data: code that lies in its folder is never executed."""
+    text = (folder / "two.kc").read_text("utf-8").split("\ncontract ")[0]
+    (folder / "own.kc").write_text(
+        text.replace("reference { y = x + x in fp32 }", 'reference python "ref.py:twice"'), encoding="utf-8"
+    )
+    (folder / "ref.py").write_text("def twice(x):\n    return x + x\n", encoding="utf-8")
+    for name in ("c", "d"):
+        assert kc("run", "own.kc", "--seed", 5, "--kernel", "mine=k.py:good", "-o", name).status == 0
+        directory = RunDirectory(folder / name)
+        directory.read_ledger()
+        directory.put({"contracts/ref.py": "open('executed', 'w')\n"})
+    ended = kc("compare", "c", "d")
+    assert ended.status == 2
+    assert "Python code in a file, which is not taken from a run" in " ".join(ended.out.split())
+    assert not (folder / "executed").exists()

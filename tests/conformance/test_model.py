@@ -8,12 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
 from encoder import encoder
 
 from kernel_contracts.conformance.model_file import Model, Step, load, save
 from kernel_contracts.errors import UsageError
+from kernel_contracts.report.records import schema
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
 from kc import kc, one_sentence
@@ -40,6 +42,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def ran(*arguments: object) -> tuple[int, list[dict[str, Any]]]:
     ended = kc("model", "model.json", "--json", "-", *arguments)
     assert "Traceback" not in ended.err
+    for line in ended.lines:
+        jsonschema.Draft202012Validator(schema("runs")).validate(line)
     return ended.status, ended.lines
 
 

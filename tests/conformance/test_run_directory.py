@@ -12,7 +12,19 @@ import run_cases
 sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
 from kc import kc, one_sentence
 
+from kernel_contracts.conformance.directory import RunDirectory
+from kernel_contracts.conformance.platforms import platforms
+from kernel_contracts.conformance.running import Planned, Run, Wanted
+from kernel_contracts.conformance.workers import Workers
+
 OUT = "out"
+KILLS_ITS_PARENT = """
+import os
+
+def good(x):
+    os.kill(os.getppid(), 9)
+    return x
+"""
 ARGUMENTS = ("--kernel", "mine=k.py:good", "-o", OUT)
 
 
@@ -22,8 +34,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(*arguments: object, seed: int = 5) -> object:
-    return kc("run", "two.kc", "--seed", seed, *arguments)
+def planned(folder: Path) -> list[Planned]:
+    """What the run would measure."""
+    one = Run(Wanted(("two.kc",), platforms((), ["mine=k.py:good"]), seed=5), folder / OUT)
+    next(iter(one.go()))
+    return one.plans
 
 
 def test_a_run_holds_what_a_comparison_elsewhere_needs(folder: Path) -> None:
@@ -106,8 +121,6 @@ def test_a_folder_with_other_things_is_left_alone(folder: Path) -> None:
 
 
 def test_two_runs_do_not_write_to_one_folder(folder: Path) -> None:
-    from kernel_contracts.conformance.directory import RunDirectory
-
     with RunDirectory(folder / OUT).locked():
         ended = kc("run", "two.kc", *ARGUMENTS)
     assert ended.status == 2
@@ -177,6 +190,17 @@ def test_a_platform_that_dies_hangs_or_is_missing_costs_its_own_cells(
     }
 
 
+def test_a_kernel_that_hangs_is_not_asked_again_and_again(folder: Path) -> None:
+    ended = kc("run", "two.kc:doubled-0", "--seed", 5, "--kernel", "mine=k.py:hanging", "--timeout", 0.2, "-o", OUT)
+    assert ended.status == 1
+    cell = json.loads((folder / OUT / "cells/mine/doubled-0/fp32.json").read_text("utf-8"))
+    asked = [*cell["fixed"], *(r for found in cell["beyond"].values() for r in found)]
+    assert len(asked) > 10
+    assert sum(r["outcome"] == "hung" for r in asked) <= 2
+    assert all(r["outcome"] == "hung" or "no answer too often" in r["skipped"] for r in asked)
+    assert all(r["inputs"]["x"] for r in asked), "what it was not asked is still known"
+
+
 def test_a_stack_that_was_missing_is_measured_once_it_is_there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from kernel_contracts.stacks.base import stacks
 
@@ -188,3 +212,46 @@ def test_a_stack_that_was_missing_is_measured_once_it_is_there(folder: Path, mon
         assert ended.status == 3
         assert "not installed" in ended.out
     assert kc(*arguments).status == 0
+
+
+def test_a_fault_of_ours_costs_its_cell_and_is_tried_again(folder: Path) -> None:
+    assert kc("run", "two.kc", "--seed", 5, *ARGUMENTS).status == 0
+    cell = folder / OUT / "cells/mine/doubled-0/fp32.json"
+    data = json.loads(cell.read_text("utf-8"))
+    data["result"]["verdict"] = "error"
+    directory = RunDirectory(folder / OUT)
+    directory.read_ledger()
+    directory.put({"cells/mine/doubled-0/fp32.json": json.dumps(data)})
+    again = kc("run", "two.kc", *ARGUMENTS)
+    assert again.status == 0, again.err
+    assert "1 of 2 cells were there already" in again.out
+
+
+def test_a_measuring_process_that_dies_costs_one_cell(folder: Path) -> None:
+    """Ours, not the kernel's: ended from outside at every try, the cell says so and the others are measured."""
+    jobs = [p.job for p in planned(folder)]
+    killed = 0
+    with Workers(1) as workers:
+        found = []
+        for measured in workers.measure(jobs):
+            found.append(measured.record["result"])
+            if not killed:
+                killed = 1
+                workers.slots[0].process.kill()
+    assert [r["verdict"] for r in found] == ["conforms", "conforms"]
+
+
+def test_a_cell_at_which_our_process_dies_twice_is_an_error(folder: Path) -> None:
+    (folder / "k.py").write_text(KILLS_ITS_PARENT, encoding="utf-8")
+    ended = kc("run", "two.kc:doubled-0", "--seed", 5, *ARGUMENTS)
+    assert ended.status == 4, ended.out
+    assert "the measuring process ended with status" in ended.out
+
+
+def test_a_stack_can_be_named_with_its_device(folder: Path) -> None:
+    what = ("run", "exp", "--class", "C-CMP-03", "--dtype", "fp32", "--samples", 1, "--seed", 5, "-o", OUT)
+    ended = kc(*what, "--stacks", "numpy:cpu,numpy:tpu")
+    assert ended.status == 0, ended.err
+    found = {k.partition("/")[0]: (r["verdict"], r["reason"]) for k, r in run_cases.results(folder / OUT).items()}
+    assert found["numpy-cpu"][0] == "conforms"
+    assert found["numpy-tpu"] == ("inapplicable", "stack numpy has no device 'tpu' here; it has cpu")

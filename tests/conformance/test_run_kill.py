@@ -39,16 +39,17 @@ def none_left(root: Path) -> bool:
     return not processes(root)
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("kills", [3, pytest.param(10, marks=pytest.mark.slow)])
 def test_killed_at_random_a_run_loses_and_repeats_nothing(tmp_path: Path, kills: int) -> None:
-    run_cases.written(tmp_path, contracts=3 * kills)
+    run_cases.written(tmp_path, contracts=2 * kills)
     root = tmp_path / "out"
     rng = random.Random(kills)
     known: dict[str, str] = {}
     killed = 0
     for _ in range(kills):
         running = run_cases.start(tmp_path, *ARGUMENTS)
-        target = len(known) + rng.randint(0, 3)
+        target = len(known) + rng.randint(0, 2)
         deadline = time.monotonic() + 120
         while running.poll() is None and len(run_cases.finished(root)) < target and time.monotonic() < deadline:
             time.sleep(0.005)
@@ -60,7 +61,7 @@ def test_killed_at_random_a_run_loses_and_repeats_nothing(tmp_path: Path, kills:
         assert known.items() <= now.items(), "a finished cell is lost or was measured again"
         known = now
     assert killed == kills, "the run was at work each time"
-    assert len(known) < 6 * kills, "something was left to do"
+    assert len(known) < 4 * kills, "something was left to do"
     last = run_cases.start(tmp_path, *ARGUMENTS)
     out, err = last.communicate(timeout=240)
     assert last.returncode == 0, err

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from kernel_contracts.errors import ArithmeticScopeError, UsageError
 from kernel_contracts.formats import FORMATS, accumulator
 from kernel_contracts.numerics.freivalds.product import check_product
+from kernel_contracts.numerics.freivalds.vectors import draw
 from kernel_contracts.numerics.rounding import round_to, to_storage
 
 Array = NDArray[Any]
@@ -140,14 +141,15 @@ class TestPlaces:
             found = check_product(a, b, wrong, seed=5)
             assert (found.name, found.faults[0].row) == (name, 7), f"{name}: {found}"
 
-    def test_paired_errors_that_signs_miss(self) -> None:
+    @pytest.mark.parametrize("vectors", [1, 2])
+    def test_paired_errors_that_signs_miss(self, vectors: int) -> None:
         a, b = pair()
         wrong = a @ b
         wrong[3, 5] += np.float32(0.5)
         wrong[3, 9] -= np.float32(0.5)
-        alone = [check_product(a, b, wrong, vectors=1, seed=s).ok for s in range(40)]
-        assert 8 <= sum(alone) <= 32, "one vector of signs cancels them half of the time"
-        assert not any(check_product(a, b, wrong, vectors=2, seed=s).ok for s in range(40))
+        plain = [np.sign(draw(64, 1, seed=s).values[[5, 9], 0]) for s in range(40)]
+        assert 8 <= sum(x[0] == x[1] for x in plain) <= 32, "signs alone cancel them half of the time"
+        assert not any(check_product(a, b, wrong, vectors=vectors, seed=s).ok for s in range(40))
 
     def test_nan_laundered_and_nan_made(self) -> None:
         a, b = pair()
@@ -209,7 +211,7 @@ class TestFloor:
         assert all(check_product(a, b, wrong, seed=s).ok for s in range(20))
 
     def test_blocks_lower_the_floor_of_narrow_outputs(self) -> None:
-        a, b = (x.astype(BF16) for x in pair(64, 256, 256))
+        a, b = (x.astype(BF16) for x in pair(96, 256, 512))
         c = (a.astype(np.float32) @ b.astype(np.float32)).astype(BF16)
         whole, blocks = check_product(a, b, c, seed=1), check_product(a, b, c, seed=1, block=16)
         assert blocks.ok
@@ -242,6 +244,9 @@ class TestForms:
         c[1, 2, 7, 8] += 0.05
         (fault,) = check_product(a, b, c, seed=1).faults
         assert (fault.batch, fault.row, fault.column) == ((1, 2), 7, 8)
+        bias = rng.standard_normal(20, dtype=np.float32)
+        assert check_product(a, b, a @ b + bias, bias=bias, seed=1).ok
+        assert not check_product(a, b, a @ b, bias=bias, seed=1).ok
 
     def test_integers_are_exact(self) -> None:
         rng = np.random.default_rng(6)

@@ -59,7 +59,8 @@ def test_blas_products_are_not_even_suspicious(family: str, dtype: str) -> None:
         dtype = "fp16 to fp32"  # the product is past the range of fp16
     for h in PRODUCTS.honest(np.random.default_rng(5), family, dtype, (256, 1024, 192), torch=True):
         found = check_product(h.a, h.b, h.c, seed=7)
-        assert (found.ok, found.examined, found.unexamined) == (True, 0, 0), f"{h.kernel}: {found}"
+        assert (found.ok, found.unexamined) == (True, 0), f"{h.kernel}: {found}"
+        assert found.examined <= 8, f"rows that stand out of the others, no more: {h.kernel}: {found}"
         assert 0.05 < found.z < found.threshold  # the threshold is near what it bounds
 
 

@@ -108,6 +108,17 @@ def test_variants_reach_the_compiler(file: str, monkeypatch: pytest.MonkeyPatch)
     assert STACK.fingerprint()["options"] == ["-cl-no-such-option"]
 
 
+def test_the_example_of_the_page_conforms(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "howto" / "device-kernels.md").read_text()
+    (tmp_path / "row_sums.cl").write_text(page.partition("```c\n// row_sums.cl\n")[2].partition("```")[0])
+    target = f"{tmp_path}/row_sums.cl:row_sums"
+    results = check(target, operation="sum", stack="opencl", samples=4, seed=1, classes=["C-CMP-03"])
+    assert {(r.verdict, r.bound.dtypes["P"]) for r in results} == {
+        (Verdict.CONFORMS, "fp64"),
+        (Verdict.CONFORMS, "fp32"),
+    }
+
+
 def test_every_operation_of_its_own_is_right() -> None:
     assert list(own_operations.wrong(STACK)) == []
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,6 @@ from kernel_contracts.api import check
 from kernel_contracts.contracts.evidence import Verdict
 from kernel_contracts.errors import TargetError, UsageError
 from kernel_contracts.measurement.calls import Scope, Tensor
-from kernel_contracts.stacks import webgpu
 from kernel_contracts.stacks.webgpu import STACK
 
 pytest.importorskip("wgpu")
@@ -41,6 +43,13 @@ def called(text: str, folder: Path, x: np.ndarray[Any, Any], entry: str = "twice
     device = STACK.devices()[0]
     launched = STACK.open(str(folder / "shader.wgsl"), entry, device).launch(scope)
     return STACK.from_native(launched(STACK.to_native(x, device), by=2.0))
+
+
+def without_drivers(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Points the loaders of drivers at nothing, in processes that are started from here."""
+    for name in ("VK_ICD_FILENAMES", "VK_DRIVER_FILES", "__EGL_VENDOR_LIBRARY_FILENAMES"):
+        monkeypatch.setenv(name, str(folder / "none.json"))
+    monkeypatch.setenv("LIBGL_DRIVERS_PATH", str(folder))
 
 
 def test_one_invocation_for_each_element(tmp_path: Path) -> None:
@@ -91,6 +100,14 @@ def test_an_element_that_is_not_written_shows(tmp_path: Path) -> None:
     assert np.isnan(called(text, tmp_path, np.zeros(4, np.float32))).tolist() == [False, False, False, True]
 
 
+def test_the_example_of_the_page_conforms(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "howto" / "device-kernels.md").read_text()
+    (tmp_path / "row_sums.wgsl").write_text(page.partition("```c\n// row_sums.wgsl\n")[2].partition("```")[0])
+    target = f"{tmp_path}/row_sums.wgsl:row_sums"
+    results = check(target, operation="sum", stack="webgpu", samples=4, seed=1, classes=["C-CMP-03"])
+    assert {(r.verdict, r.bound.dtypes["P"]) for r in results} == {(Verdict.CONFORMS, "fp32")}
+
+
 def test_every_operation_of_its_own_is_right() -> None:
     assert list(own_operations.wrong(STACK)) == []
 
@@ -105,10 +122,7 @@ def test_max_is_found_to_lose_nan() -> None:
 
 
 def test_a_machine_without_an_adapter_is_told_in_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The loaders are pointed at nothing, in the worker's process."""
-    for name in ("VK_ICD_FILENAMES", "VK_DRIVER_FILES", "__EGL_VENDOR_LIBRARY_FILENAMES"):
-        monkeypatch.setenv(name, str(tmp_path / "none.json"))
-    monkeypatch.setenv("LIBGL_DRIVERS_PATH", str(tmp_path))
+    without_drivers(monkeypatch, tmp_path)
     with pytest.raises(UsageError, match="stack webgpu finds no device on this machine"):
         check(operation="exp", stack="webgpu", samples=1, seed=1, classes=["C-PRC-03"])
 
@@ -116,4 +130,12 @@ def test_a_machine_without_an_adapter_is_told_in_a_sentence(monkeypatch: pytest.
 def test_an_array_is_a_buffer() -> None:
     with pytest.raises(TypeError, match=r"it is a numpy\.ndarray; return a kernel_contracts"):
         STACK.from_native(np.zeros(3))
-    assert webgpu.DeviceArray.__slots__ == ("buffer", "shape", "dtype")
+    made = STACK.to_native(np.arange(3, dtype=np.float32), STACK.devices()[0])
+    assert (made.shape, made.dtype, made.buffer.size) == ((3,), np.float32, 16)
+
+
+def test_doctor_says_that_there_is_no_adapter(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    without_drivers(monkeypatch, tmp_path)
+    command = [sys.executable, "-m", "kernel_contracts.stacks.conformance", "webgpu", ""]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "stack webgpu finds no device" in json.loads(done.stdout.splitlines()[-1])

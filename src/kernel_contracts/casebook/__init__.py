@@ -1,4 +1,4 @@
-"""Kernels whose verdict is known beforehand: faults in `cases`, one a file, and controls in `controls`."""
+"""Kernels whose verdict is known beforehand: faults in `cases`, controls in `controls`, cheats in `cheats`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pkgutil
 from functools import cache
 from types import ModuleType
 
-from kernel_contracts.casebook.base import Control, FaultCase
+from kernel_contracts.casebook.base import Cheat, Control, FaultCase
 
 
 @cache
@@ -37,4 +37,11 @@ def control_kernels() -> dict[str, Control]:
     return found
 
 
-__all__ = ["Control", "FaultCase", "control_kernels", "fault_cases", "modules"]
+@cache
+def cheats() -> tuple[Cheat, ...]:
+    """Every kernel that cheats on purpose, by number."""
+    found = [c for module in modules("cheats") for c in module.CHEATS]
+    return tuple(sorted(found, key=lambda c: (c.number, c.name)))
+
+
+__all__ = ["Cheat", "Control", "FaultCase", "cheats", "control_kernels", "fault_cases", "modules"]

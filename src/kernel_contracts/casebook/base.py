@@ -90,3 +90,44 @@ class Control:
 
 def _source(operation: str, contract: str) -> dict[str, Any]:
     return {"operation": operation or None, "contract": str(CONTRACTS / contract) if contract else None}
+
+
+@dataclass(frozen=True, slots=True)
+class Cheat:
+    """One kernel that does not do its work, or tries to be judged by something else, and what comes of it.
+
+    Stands in the tuple `CHEATS` of a file in `cheats`.
+    """
+
+    number: int
+    """In the survey of cheats."""
+    name: str
+    kernel: Callable[..., Any]
+    class_id: str
+    dtypes: tuple[str, ...]
+    signatures: tuple[str, ...]
+    """The defects that the verdict may name; empty where the kernel is right and gains nothing by its cheat."""
+    how: str
+    """By which means it is found, or why there is nothing to gain."""
+    operation: str = ""
+    contract: str = ""
+    note: str = ""
+    """Words that the verdict's notes must hold."""
+    forbid: tuple[str, ...] = ()
+    """Functions that the check forbids."""
+    samples: int = 12
+    seed: int | None = 7
+    """None leaves it to the system."""
+
+    @property
+    def conforms(self) -> bool:
+        return not self.signatures
+
+    @property
+    def source(self) -> dict[str, Any]:
+        return _source(self.operation, self.contract)
+
+    @property
+    def target(self) -> str:
+        """What a user would type."""
+        return f"{self.kernel.__code__.co_filename}:{self.kernel.__name__}"

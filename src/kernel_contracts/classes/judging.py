@@ -85,8 +85,14 @@ def violation(bound: Bound, rest: Sequence[Observation], failing: Sequence[Obser
     )
 
 
+DECEITS = ("judge_tampered", "fallback_used", "cached_output", "seed_replay", "late_write")
+"""Defects that explain every other one of the same kernel."""
+
+
 def _severity(o: Observation) -> int:
     """What happened to the process explains more than what the numbers say."""
+    if o.defect in DECEITS:
+        return -1
     if o.outcome in (Outcome.CRASHED, Outcome.HUNG, Outcome.OUT_OF_MEMORY):
         return 0
     if o.mutated or o.defect or o.outcome is Outcome.RAISED:

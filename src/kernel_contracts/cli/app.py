@@ -21,6 +21,7 @@ from kernel_contracts.cli import (
     files,
     freivalds,
     inspect,
+    level,
     model,
     replay,
     run,
@@ -38,7 +39,22 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for module in (check, run, compare, model, calibrate, inspect, show, files, tolerance, replay, tree, freivalds, doctor):
+for module in (
+    check,
+    run,
+    compare,
+    level,
+    model,
+    calibrate,
+    inspect,
+    show,
+    files,
+    tolerance,
+    replay,
+    tree,
+    freivalds,
+    doctor,
+):
     module.register(app)
 
 

@@ -37,6 +37,9 @@ def check(
         Path | None, typer.Option("--json", help="append one JSON object a result; - for standard output")
     ] = None,
     jobs: Annotated[int, typer.Option("--jobs", min=1, help="contracts measured at once")] = 1,
+    forbid: Annotated[
+        list[str] | None, typer.Option("--forbid", help="a function that the kernel may not call: torch.matmul")
+    ] = None,
     keep: Annotated[Path | None, typer.Option("--keep", help="folder for traces, results and witnesses")] = None,
 ) -> None:
     """Measure a kernel against its contracts and say which it keeps, which it breaks, and why."""
@@ -44,8 +47,9 @@ def check(
     from kernel_contracts.cli.running import Run
 
     options = Options(
-        tuple(classes) if classes else None, tuple(dtypes) if dtypes else None, samples, seed, parameters(params or [])
-    )
+        tuple(classes) if classes else None, tuple(dtypes) if dtypes else None, samples, seed, parameters(params or []),
+        forbid=tuple(forbid or ()),
+    )  # fmt: skip
     run = Run(target, operation, contract, options, stack, device, timeout, memory, json_file, jobs, keep)
     results = run.execute()
     raise typer.Exit(status(results))

@@ -19,12 +19,19 @@ def doctor(
     timeout: Annotated[float, typer.Option("--timeout", min=1, help="seconds a stack")] = 120.0,
 ) -> None:
     """Check that every stack keeps the promises that measurements rest on. Exit 1 when one does not."""
+    from kernel_contracts.errors import UsageError
     from kernel_contracts.stacks.base import find, stacks
 
     names = chosen or [s.name for s in stacks().values() if s.available()]
     broken = 0
     for name in names:
-        found = _examined(name, find(name).environment, device, timeout)
+        try:
+            found = _examined(name, find(name).environment, device, timeout)
+        except UsageError as error:
+            if chosen:
+                raise
+            typer.echo(f"{name}: {error}")  # installed, but there is nothing here that it could drive
+            continue
         wrong = [f"{p['text']}: {p['broken']}" for p in found if p["broken"]]
         broken += bool(wrong)
         typer.echo(f"{name}: {'sound' if not wrong else 'unsound'}, {len(found) - len(wrong)} of {len(found)} promises")

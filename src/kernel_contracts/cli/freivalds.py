@@ -17,7 +17,7 @@ def freivalds(
     c: Annotated[Path, typer.Argument(help="their product, .npy")],
     accumulate: Annotated[str, typer.Option("--accumulate", help="format of the sums: fp32, fp16, acc14")] = "",
     operands: Annotated[str, typer.Option("--operands", help="format that operands may be cut to: tf32")] = "",
-    vectors: Annotated[int, typer.Option("--vectors", min=1, help="secret vectors")] = 2,
+    vectors: Annotated[int, typer.Option("--vectors", min=1, help="secret vectors")] = 1,
     block: Annotated[int, typer.Option("--block", min=0, help="columns a vector sees; 0 for all")] = 0,
     chunk: Annotated[int, typer.Option("--chunk", min=0, help="most terms summed in one go; 0 for any order")] = 0,
     seed: Annotated[int | None, typer.Option("--seed", min=0, help="default: drawn by the system, shown")] = None,
@@ -135,7 +135,8 @@ def _show(found: Any, rows: tuple[tuple[int, ...], ...], repaired: Path | None) 
         screen.print(f"  exact; a wrong row is missed with probability {found.missed:.2g} at most")
     else:
         screen.print(
-            f"  residual   {found.z:.3g} standard deviations, {found.threshold:.3g} allowed before rows are examined"
+            f"  residual   {found.z:.3g} standard deviations, {found.threshold:.3g} allowed; rows that stand out are "
+            f"examined, from {found.limit:.3g} on"
         )
         screen.print(
             f"  floor      an error of {found.floor_absolute:.3g} in one element is found 99 times in 100; "

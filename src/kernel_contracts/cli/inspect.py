@@ -65,7 +65,8 @@ def _stacks() -> Rows:
             out.append((s.name, f"not installed: {s.install_hint()}"))
             continue
         try:
-            facts = f"{s.version()}, devices {', '.join(s.devices())}, dtypes {', '.join(sorted(s.native_dtypes))}"
+            devices = f"devices {', '.join(s.devices())}" if s.devices() else f"no device here ({s.install_hint()})"
+            facts = f"{s.version()}, {devices}, dtypes {', '.join(sorted(s.native_dtypes))}"
         except Exception as error:  # installed, but its driver or its build does not fit this machine
             facts = f"installed, but it does not start here: {type(error).__name__}: {error}"
         out.append((s.name, facts))
@@ -149,18 +150,18 @@ def explain(
 
 
 def schema(
-    what: Annotated[str, typer.Argument(help="records (results and traces) or contracts")] = "records",
+    what: Annotated[
+        str, typer.Argument(help="records (results and traces), runs (cells and comparisons) or contracts")
+    ] = "records",
 ) -> None:
-    """Print the JSON Schema of result and trace lines, or of contracts as `kc show --json` prints them."""
+    """Print the JSON Schema of result and trace lines, of runs, or of contracts as `kc show --json` prints them."""
+    from kernel_contracts.contracts import codec
     from kernel_contracts.errors import UsageError
+    from kernel_contracts.report import records
 
-    if what == "records":
-        from kernel_contracts.report.records import schema as made
-    elif what == "contracts":
-        from kernel_contracts.contracts.codec import schema as made
-    else:
-        raise UsageError(f"kc schema {what}: there is no such schema; write records or contracts")
-    typer.echo(json.dumps(made(), indent=2))
+    if what not in ("records", "runs", "contracts"):
+        raise UsageError(f"kc schema {what}: there is no such schema; write records, runs or contracts")
+    typer.echo(json.dumps(codec.schema() if what == "contracts" else records.schema(what), indent=2))
 
 
 def register(app: typer.Typer) -> None:

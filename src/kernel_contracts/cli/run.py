@@ -36,6 +36,9 @@ def run(
     jobs: Annotated[int, typer.Option("--jobs", min=1, help="cells measured at once")] = 1,
     timeout: Annotated[float, typer.Option("--timeout", min=0.01, help="seconds a call")] = 30.0,
     memory: Annotated[int, typer.Option("--memory", min=1, help="MiB a kernel may take")] = 4096,
+    calibrate: Annotated[
+        bool, typer.Option("--calibrate", help="also show that each contract tells good kernels from bad ones")
+    ] = False,
 ) -> None:
     """Measure many contracts on many platforms; killed at any moment, the same command goes on."""
     from kernel_contracts.conformance.platforms import platforms
@@ -54,7 +57,21 @@ def run(
         memory,
         jobs,
     )
-    raise typer.Exit(_status(_measured(Run(wanted, output), console())))
+    one, out = Run(wanted, output), console()
+    counts = _measured(one, out)
+    for record in one.calibrate() if calibrate else ():
+        out.print(_separates(record))
+    raise typer.Exit(_status(counts))
+
+
+def _separates(record: dict[str, Any]) -> Text:
+    """One calibration on one line."""
+    from rich.text import Text
+
+    line = Text()
+    line.append(f"{'separates' if record['separates'] else 'does not':<15}", "green" if record["separates"] else "red")
+    line.append(f" {'calibration':<16} {record['class']}  {record['contract']:<24}")
+    return line.append(f" {', '.join(record['dtypes'].values()) or '-':<10}", "cyan")
 
 
 def _measured(one: Run, out: Console) -> Counter[str]:

@@ -61,8 +61,9 @@ class Run:
         self._check_parameters(chosen)
         out = console(stderr=self._json_to_stdout)
         with opened(
-            chosen, real, stack=self.stack, device=self.device, timeout=self.timeout, memory_mb=self.memory
-        ) as kernel:
+            chosen, real, stack=self.stack, device=self.device, timeout=self.timeout, memory_mb=self.memory,
+            forbid=options.forbid,
+        ) as kernel:  # fmt: skip
             report = kernel.load()
             pairs = measured(chosen, offered(adapter.native_dtypes, report), options, self.target)
             out.print(
@@ -231,7 +232,9 @@ def _one(
     """One contract in a process of its own, for --jobs."""
     stack, device, timeout, memory = limits
     assert options.seed is not None
-    with opened([contract], target, stack=stack, device=device, timeout=timeout, memory_mb=memory) as kernel:
+    with opened(
+        [contract], target, stack=stack, device=device, timeout=timeout, memory_mb=memory, forbid=options.forbid
+    ) as kernel:
         return check_contract(contract, bound, kernel, options, seed=options.seed)
 
 

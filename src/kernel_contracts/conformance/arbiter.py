@@ -51,7 +51,7 @@ class Gap:
     ratio: float = 0.0
     """Largest |a - b| over what the contract permits between two answers there, where that is a number."""
     open: int = 0
-    """Differing elements for which the contract admits every answer."""
+    """Elements for which the contract admits every answer and the answers differ in kind: NaN against a number."""
     outside_a: int = 0
     """Elements of A's answer that the contract does not admit."""
     outside_b: int = 0
@@ -118,12 +118,12 @@ def arbitrate(evidence: Evidence) -> Judgement:
         sum(g.differing for g in gaps),
         sum(g.elements for g in gaps),
     )
-    sign_a, sign_b = _accusation(evidence.a, gaps, "outside_a"), _accusation(evidence.b, gaps, "outside_b")
+    sign_a, sign_b = _accusation(evidence.a, gaps, "a"), _accusation(evidence.b, gaps, "b")
     if sign_a or sign_b:
         ruling = Ruling.BOTH_VIOLATE if sign_a and sign_b else Ruling.A_VIOLATES if sign_a else Ruling.B_VIOLATES
         said = f"A: {sign_a}; B: {sign_b}" if sign_a and sign_b else sign_a or sign_b
         return replace(total, ruling=ruling, reason=said, signature_a=sign_a, signature_b=sign_b)
-    if not gaps:
+    if not total.elements:
         return Judgement(Ruling.NOT_COMPARABLE, "no answers were recorded to compare")
     if not total.differing:
         return replace(total, reason=f"all {total.elements} elements of {len(gaps)} inputs have the same bits")
@@ -137,11 +137,15 @@ def _accusation(standing: Standing, gaps: Sequence[Gap], side: str) -> str:
     """What speaks against one platform; empty where nothing does."""
     if standing.verdict is Verdict.VIOLATES:
         return standing.signature or standing.reason or "violates"
-    outside = [g for g in gaps if getattr(g, side)]
-    if outside:
-        count = sum(getattr(g, side) for g in outside)
-        return f"wrong_value: {count} recorded elements outside the bound, first with {outside[0].case}"
-    return ""
+    outside = [g for g in gaps if getattr(g, f"outside_{side}")]
+    if not outside:
+        return ""
+    first = outside[0]
+    kind = getattr(first, f"kind_{side}")
+    if kind:
+        return f"{kind}, with {first.case}"
+    count = sum(getattr(g, f"outside_{side}") for g in outside)
+    return f"wrong_value: {count} recorded elements outside the bound, first with {first.case}"
 
 
 def _uncovered(gaps: Sequence[Gap]) -> tuple[str, str] | None:
@@ -156,10 +160,10 @@ def _gap_in_contract(gap: Gap) -> tuple[str, str] | None:
     """Why the contract does not cover a difference, and what it lacks."""
     if gap.clause:
         return f"{_kinds(gap)}; no clause covers it", gap.clause
-    if gap.open and not gap.covered:
+    if gap.open:
         return (
-            f"{gap.open} of {gap.elements} elements differ where the contract admits every answer, with {gap.case}",
-            "a tolerance or policy for that range",
+            f"{gap.open} of {gap.elements} elements differ in kind where every answer is admitted, with {gap.case}",
+            "a policy for NaN and overflow within the domain",
         )
     if gap.ratio > 1.0:
         return (
@@ -189,10 +193,7 @@ def _both(evidence: Evidence, total: Judgement) -> Judgement:
     if undecided:
         return replace(total, ruling=Ruling.NOT_COMPARABLE, reason="; ".join(undecided))
     sizes = f"{total.differing} of {total.elements} elements differ"
-    if total.ratio > 0:
-        return replace(
-            total, ruling=Ruling.LEGITIMATE, reason=f"{sizes}, by {total.ratio:.2g} of what is permitted at most"
-        )
+    by = f", by {total.ratio:.2g} of what is permitted at most" if total.ratio > 0 else ""
     why = next((g.covered for g in evidence.gaps if g.differing and g.covered), "")
-    covered = f", covered by {why}" if why else ", equal as numbers"
-    return replace(total, ruling=Ruling.LEGITIMATE, reason=f"{sizes}{covered}")
+    covered = f", covered by {why}" if why else "" if by else ", equal as numbers"
+    return replace(total, ruling=Ruling.LEGITIMATE, reason=f"{sizes}{by}{covered}")

@@ -7,6 +7,7 @@ run on the first: the change at the end is what this step contributes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,6 +21,7 @@ from kernel_contracts.answers.stories import tell
 from kernel_contracts.conformance.arbiter import Evidence, Gap, Judgement, Standing, arbitrate
 from kernel_contracts.conformance.model_file import MOVES, Model, Step
 from kernel_contracts.conformance.model_playing import Arrays, Player, StepFailed, calls_of
+from kernel_contracts.conformance.pricing import measured, price_of
 from kernel_contracts.contracts.evidence import Verdict
 from kernel_contracts.report.records import number
 
@@ -65,6 +67,8 @@ class ModelFinding:
 
     def as_json(self) -> dict[str, Any]:
         return {
+            "record": "model",
+            "schema": 1,
             "model": self.model,
             "a": self.a,
             "b": self.b,
@@ -110,9 +114,18 @@ def attribute(model: Model, a: Player, b: Player) -> ModelFinding:
     ours, theirs = runs
     outputs = {n: agreement(ours[n], theirs[n]) for n in model.outputs}
     found = [_step(model, k, ours, a, b) for k, s in enumerate(model.steps) if s.operation not in MOVES]
-    total = sum(f.contribution for f in found)
-    steps = tuple(replace(f, share=f.contribution / total if total else 0.0) for f in found)
+    shares = _shares([f.contribution for f in found])
+    steps = tuple(replace(f, share=share) for f, share in zip(found, shares, strict=True))
     return ModelFinding(*names, model.name, outputs, steps)
+
+
+def _shares(contributions: Sequence[float]) -> list[float]:
+    """Parts of their sum; where some are no finite number, these share it among themselves."""
+    wild = sum(not math.isfinite(c) for c in contributions)
+    if wild:
+        return [0.0 if math.isfinite(c) else 1 / wild for c in contributions]
+    total = sum(contributions)
+    return [c / total if total else 0.0 for c in contributions]
 
 
 def _step(model: Model, k: int, ours: Arrays, a: Player, b: Player) -> StepFinding:
@@ -153,7 +166,8 @@ def judged(
         standings = [_standing(admission, v) for v in values]
         gap = Gap(step.name, sum(y.size for y in mine), sum(_differing(x, y) for x, y in zip(mine, other, strict=True)))
         for name in names:
-            gap = _against(gap, admitted[name], values[0][name], values[1][name])
+            for accepted in admitted[name]:
+                gap = measured(gap, price_of(accepted), values[0][name], values[1][name])
         found.append((call.contract.name, arbitrate(Evidence(standings[0], standings[1], (gap,)))))
     return max(found, key=lambda f: (not f[1].settled, f[1].ratio))
 
@@ -165,20 +179,6 @@ def _standing(admission: Admission, values: Mapping[str, Any]) -> Standing:
     if ratio > 1:
         return Standing(Verdict.VIOLATES, signature=str(tell(admission, values, Origin(), save=False).signature))
     return Standing(Verdict.CONFORMS)
-
-
-def _against(gap: Gap, admitted: Sequence[Any], x: Any, y: Any) -> Gap:
-    """The gap with one output measured against the strictest of its claims."""
-    for one in admitted:
-        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            width = np.where(one.free, np.inf, one.above - one.below)
-            apart = np.abs(np.asarray(x - y, dtype=np.float64))
-            priced = np.isfinite(width) & (width > 0) & np.isfinite(apart)
-            ratio = float((apart[priced] / width[priced]).max(initial=0.0))
-        gap = replace(gap, ratio=max(gap.ratio, ratio))
-        if one.admissible is None:
-            gap = replace(gap, open=gap.open + int(np.count_nonzero(one.free & (apart > 0))))
-    return gap
 
 
 def _differing(x: NDArray[Any], y: NDArray[Any]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +12,7 @@ from typing import Any
 from kernel_contracts.conformance.arbiter import Evidence, Judgement, Ruling, Standing, arbitrate
 from kernel_contracts.conformance.confronting import Confrontation, claimed, formats_of
 from kernel_contracts.conformance.manifest import Cell, label
-from kernel_contracts.conformance.readings import CellReading, Reading
+from kernel_contracts.conformance.readings import CellReading, Reading, Unreadable
 from kernel_contracts.contracts.evidence import Verdict
 from kernel_contracts.contracts.model import Bound, Contract
 from kernel_contracts.errors import UsageError
@@ -200,7 +201,11 @@ def _rows(
 ) -> Iterator[Row]:  # fmt: skip
     """One contract for every pair."""
     reader = next(r for r in readings if r.entry(name) is not None)
-    contract = reader.contract(name)
+    try:
+        contract = reader.contract(name)
+    except Unreadable as error:
+        yield from _unread(name, readings, pairs, str(error))
+        return
     for bound in contract.bound:
         met = Confrontation(contract, bound, companions.get(formats_of(contract, bound), frozenset()))
         for a, b in pairs:
@@ -214,9 +219,29 @@ def _rows(
             )  # fmt: skip
 
 
+def _unread(
+    name: str, readings: Sequence[Reading], pairs: Sequence[tuple[Side, Side]], why: str
+) -> Iterator[Row]:  # fmt: skip
+    """Cells of a contract that cannot be read here: nothing is said about them."""
+    entry = next(e for r in readings if (e := r.entry(name)) is not None)
+    for a, b in pairs:
+        ours, theirs = (
+            {c.dtypes for c in readings[s.run].planned if (c.platform, c.contract) == (s.platform, name)}
+            for s in (a, b)
+        )
+        for dtypes in sorted(ours & theirs):
+            yield Row(
+                name, entry["version"], entry["class"], entry["operation"], {"dtypes": dtypes}, a.name, b.name,
+                Judgement(Ruling.NOT_COMPARABLE, why),
+            )  # fmt: skip
+
+
 def _companions(readings: Sequence[Reading]) -> dict[tuple[str, ...], frozenset[str]]:
     first = {c["name"]: r for r in reversed(readings) for c in r.manifest.contracts}
-    contracts: list[Contract] = [reading.contract(name) for name, reading in first.items()]
+    contracts: list[Contract] = []
+    for name, reading in first.items():
+        with contextlib.suppress(Unreadable):  # told in its own rows
+            contracts.append(reading.contract(name))
     return claimed((c, b) for c in contracts for b in c.bound)
 
 

@@ -16,7 +16,8 @@ from kernel_contracts.classes import classes
 from kernel_contracts.conformance.arbiter import Gap
 from kernel_contracts.conformance.fixed import FEATURES, inputs_of
 from kernel_contracts.conformance.kinds import PATTERNS, ending, first_difference
-from kernel_contracts.conformance.recording import Recorded, array_digest
+from kernel_contracts.conformance.pricing import Price, measured, price_of
+from kernel_contracts.conformance.recording import Answer, Recorded, array_digest
 from kernel_contracts.contracts.model import Bound, Contract
 from kernel_contracts.errors import ArithmeticScopeError
 from kernel_contracts.measurement.calls import CallResult
@@ -37,18 +38,6 @@ class _Nobody:
 
     def call(self, *args: Any, **kwargs: Any) -> CallResult:
         raise AssertionError("no kernel is called here")
-
-
-@dataclass(frozen=True, slots=True)
-class _Price:
-    """What a contract says of one output on one input, beside one platform's answer."""
-
-    wrong: Array
-    free: Array
-    """Elements that admit every answer."""
-    chosen: bool
-    """Free elements are choices that the reference leaves open, such as an index among equals."""
-    width: Array
 
 
 @dataclass
@@ -73,6 +62,8 @@ class Confrontation:
         if [r.case for r in ours] != [r.case for r in theirs]:
             return ("the fixed inputs are other ones",)
         for a, b in zip(ours, theirs, strict=True):
+            if any(r.answered and not r.skipped and len(r.outputs) != len(self.contract.outputs) for r in (a, b)):
+                return (f"an answer to {a.where} does not have the outputs of the contract",)
             if dict(a.inputs) != dict(b.inputs):
                 return (f"the inputs of {a.where} differ, though their seeds are the same",)
             made = self._made(a)
@@ -85,12 +76,12 @@ class Confrontation:
         return tuple(self._gap(a, b) for a, b in zip(ours, theirs, strict=True))
 
     def _gap(self, a: Recorded, b: Recorded) -> Gap:
+        if a.skipped or b.skipped:
+            return Gap(a.where)
         if not a.answered or not b.answered:
             return self._endings(a, b)
         elements = sum(x.array.size for x in a.outputs)
-        if [x.array.dtype for x in a.outputs] != [x.array.dtype for x in b.outputs] or [
-            x.array.shape for x in a.outputs
-        ] != [x.array.shape for x in b.outputs]:
+        if any(_type(x) != _type(y) for x, y in zip(a.outputs, b.outputs, strict=True)):
             return Gap(a.where, elements, 1, clause="the type of the outputs")
         other = {
             t.name: _other_bits(x.array, y.array)
@@ -122,50 +113,38 @@ class Confrontation:
 
     def _priced(self, gap: Gap, a: Recorded, b: Recorded, other: Mapping[str, Array]) -> Gap:
         """The differences against what the contract permits."""
-        values = [self._values(r) for r in (a, b)]
+        x, y = self._values(a), self._values(b)
         known = self._truth(a)
-        prices = [self._prices(known, v) for v in values]
-        found = replace(gap, outside_a=_count(prices[0]), outside_b=_count(prices[1]))
+        prices, wrong_a = self._judged(known, x)
+        wrong_b = self._judged(known, y)[1]
+        found = replace(gap, outside_a=_count(wrong_a), outside_b=_count(wrong_b))
         for name, mask in other.items():
-            mine = prices[0].get(name)
-            if mine is None:
-                if mask.any() and name not in self.companions:
-                    kinds = first_difference(values[0][name], values[1][name], mask)
-                    found = replace(
-                        found, kind_a=kinds[0], kind_b=kinds[1], clause=f"post {name} within tolerance of reference"
-                    )
-                elif mask.any():
-                    found = replace(found, covered="another contract of the run")
-                continue
-            found = _measured(found, mine, values[0][name], values[1][name], mask)
-        return found
+            if name in prices:
+                found = measured(found, prices[name], x[name], y[name])
+            elif mask.any() and name in self.companions:
+                found = replace(found, covered="another contract of the run")
+            elif mask.any():
+                kinds = first_difference(x[name], y[name], mask)
+                clause = f"post {name} within tolerance of reference"
+                found = replace(found, kind_a=kinds[0], kind_b=kinds[1], clause=clause)
+        return replace(found, kind_a="", kind_b="") if found.outside_a or found.outside_b else found
 
-    def _prices(self, known: Any, values: Mapping[str, Array]) -> dict[str, _Price]:
-        """For each output that a claim names, what it admits; the strictest claim counts for each element."""
-        out: dict[str, _Price] = {}
-        if known is None:
-            return out
+    def _judged(self, known: Any, values: Mapping[str, Array]) -> tuple[dict[str, Price], dict[str, Array]]:
+        """For each output that a claim names, what is permitted and which elements are wrong."""
+        prices: dict[str, Price] = {}
+        wrong: dict[str, Array] = {}
+        if known is None or not known[2].centers:
+            return prices, wrong
         instance, bounded, truth = known
-        if not truth.centers:
-            return out
         judged = self.session.admitted(instance, bounded, truth, values)
         for claim, one in zip(self.bound.claims, judged, strict=True):
-            if not claim.output:
-                continue
-            accepted = one.acceptance
-            with np.errstate(invalid="ignore"):
-                width = np.where(accepted.free, np.inf, accepted.above - accepted.below)
-            wrong = (accepted.ratios(one.candidate) > 1) & bool(truth.good)
-            chosen = accepted.admissible is not None
-            before = out.get(claim.output)
-            if before is not None:
-                wrong, width = wrong | before.wrong, np.minimum(width, before.width)
-                chosen = chosen or before.chosen
-                free = np.asarray(accepted.free & before.free)
-            else:
-                free = np.asarray(accepted.free)
-            out[claim.output] = _Price(np.asarray(wrong), free, chosen, width)
-        return out
+            if claim.output:
+                price = price_of(one.acceptance)
+                bad = np.asarray((one.acceptance.ratios(one.candidate) > 1) & bool(truth.good))
+                name = claim.output
+                prices[name] = prices[name].meet(price) if name in prices else price
+                wrong[name] = wrong[name] | bad if name in wrong else bad
+        return prices, wrong
 
     def _truth(self, r: Recorded) -> Any:
         """What is known of a case of the fixed set, once for all pairs."""
@@ -193,6 +172,8 @@ class Confrontation:
 
     def _beyond(self, feature: str, a: Recorded, b: Recorded) -> Gap:
         clause = FEATURES[feature].clause
+        if a.skipped or b.skipped:
+            return Gap(a.where)
         if not a.answered or not b.answered:
             same = (a.outcome, a.defect) == (b.outcome, b.defect)
             gap = Gap(a.where, 1, 0 if same else 1, kind_a=ending(a), kind_b=ending(b))
@@ -217,10 +198,10 @@ class Confrontation:
     def _disputed(self, feature: str, r: Recorded, values: Sequence[Mapping[str, Array]], name: str) -> Array:
         """Elements where a zero is not within the bound: gradual underflow alone may give one."""
         known = self._known(r, FEATURES[feature].inputs(self.session, r.case))
-        prices = [self._prices(known, v) for v in values]
-        if any(name not in p for p in prices):
+        wrong = [self._judged(known, v)[1] for v in values]
+        if any(name not in w for w in wrong):
             return np.ones(values[0][name].shape, bool)
-        return np.asarray(prices[0][name].wrong | prices[1][name].wrong)
+        return np.asarray(wrong[0][name] | wrong[1][name])
 
     # ------------------------------------------------------------------------------------------------ small parts
 
@@ -240,31 +221,22 @@ class Confrontation:
         return {t.name: from_storage(x.array) for t, x in zip(self.contract.outputs, r.outputs, strict=True)}
 
 
-def _measured(gap: Gap, price: _Price, x: Array, y: Array, mask: Array) -> Gap:
-    """The gap with one output's differences counted in."""
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        apart = np.where((x == y) | ((x != x) & (y != y)), 0.0, np.abs(np.asarray(x - y, dtype=np.float64)))
-        finite = mask & ~price.free & np.isfinite(price.width) & (price.width > 0) & np.isfinite(apart)
-        ratio = float((apart[finite] / price.width[finite]).max(initial=0.0))
-    open_ = 0 if price.chosen else int(np.count_nonzero(mask & price.free & (apart != 0)))
-    more = replace(gap, ratio=max(gap.ratio, ratio), open=gap.open + open_)
-    if price.chosen and bool((mask & price.free).any()):
-        more = replace(more, covered=more.covered or "a choice that the reference leaves open")
-    return more
-
-
-def _count(prices: Mapping[str, _Price]) -> int:
-    return sum(int(np.count_nonzero(p.wrong)) for p in prices.values())
+def _count(wrong: Mapping[str, Array]) -> int:
+    return sum(int(np.count_nonzero(w)) for w in wrong.values())
 
 
 def _other_bits(x: Any, y: Any) -> Array:
     """Elements whose bytes differ."""
     a, b = np.ascontiguousarray(x), np.ascontiguousarray(y)
     if not a.size:
-        return np.zeros(a.shape, bool)
+        return np.zeros(x.shape, bool)
     rows = (a.size, a.dtype.itemsize)
     same = (a.reshape(-1).view(np.uint8).reshape(rows) == b.reshape(-1).view(np.uint8).reshape(rows)).all(axis=1)
-    return np.asarray(~same).reshape(a.shape)
+    return np.asarray(~same).reshape(x.shape)  # what has no axis got one on the way
+
+
+def _type(answer: Answer) -> tuple[str, tuple[int, ...]]:
+    return answer.array.dtype.name, answer.array.shape
 
 
 def _kind(r: Recorded) -> str:

@@ -55,6 +55,17 @@ class RunDirectory:
                 ) from error
             yield
 
+    def busy(self) -> bool:
+        """Whether a run is writing here at this moment."""
+        try:
+            with (self.root / LOCK).open() as stream:
+                fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except FileNotFoundError:  # carried here without it
+            return False
+        except OSError:
+            return True
+        return False
+
     def begin(self, manifest: Manifest, contracts: Mapping[str, str]) -> None:
         """Writes the frame of a new run. The manifest comes last: without it there is no run."""
         strangers = [p.name for p in self.root.iterdir() if p.name not in (LOCK, LEDGER, "contracts")]

@@ -146,7 +146,8 @@ def _past_inputs(session: Session, case: Case) -> dict[str, Array]:
 
 
 def _indices(contract: Contract, bound: Bound, seed: int) -> list[Case]:
-    if indexing(contract, bound) is None:
+    where = indexing(contract, bound)
+    if where is None or where.dim not in contract.dims:
         return []
     plan = replace(classes()["C-EXC-02"].plan(contract, bound), experiment="indices")
     return _evenly(experiments()["indices"].cases(contract, bound, plan, seed=seed), 12)

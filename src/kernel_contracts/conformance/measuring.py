@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from kernel_contracts.checking import Options, Result, check_contract, witness_of
@@ -16,7 +17,7 @@ from kernel_contracts.conformance.fixed import FEATURES, feature_cases, fixed_ca
 from kernel_contracts.conformance.manifest import Cell
 from kernel_contracts.conformance.platforms import Platform
 from kernel_contracts.conformance.recording import Recorded, record
-from kernel_contracts.contracts.evidence import Case, Finding, Verdict
+from kernel_contracts.contracts.evidence import Case, Finding, Observation, Outcome, Verdict
 from kernel_contracts.contracts.model import Bound, Contract
 from kernel_contracts.errors import ArithmeticScopeError, KernelContractsError, TargetError, UsageError
 from kernel_contracts.measurement.calls import LoadReport
@@ -24,10 +25,13 @@ from kernel_contracts.measurement.fingerprint import digest
 from kernel_contracts.measurement.process import Kernel
 from kernel_contracts.measurement.ranked import Ranks, opened
 from kernel_contracts.measurement.session import Session
+from kernel_contracts.numerics.bounded import Array
 from kernel_contracts.oracles import ladder
 from kernel_contracts.report.records import line, result_record, trace_record
 
 SCHEMA = 1
+_HUNG, _ENDED = 2, 12
+"""A kernel is asked no more after so many hangs, each of which costs the whole time limit, or ended processes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,8 @@ class Bench:
             return without(job, Finding(Verdict.INAPPLICABLE, str(error)), unavailable=True)
         try:
             return self._measured(job, kernel, report)
+        except ArithmeticScopeError as impossible:  # the stack has no such format, or no input meets the contract
+            return without(job, Finding(Verdict.INAPPLICABLE, str(impossible)))
         except KernelContractsError as error:
             self.close()
             return without(job, Finding(Verdict.ERROR, str(error)))
@@ -105,11 +111,12 @@ class Bench:
         options = Options(samples=job.samples, seed=job.seed)
         result = check_contract(job.contract, job.bound, kernel, options, seed=job.seed, report=report, extra=fixed)
         session = Session(job.contract, job.bound, kernel, ladder())
-        answers = _answers(session, [(c, None) for c in fixed])
+        asking = _Asking(session, result.observations)
+        answers = asking.answers(fixed, partial(inputs_of, session))
         others = {}
         for name in job.beyond:
             cases = feature_cases(name, job.contract, job.bound, job.seed)
-            others[name] = _answers(session, [(c, name) for c in cases])
+            others[name] = asking.answers(cases, partial(FEATURES[name].inputs, session))
         session.others.close()
         platform = digest(report.fingerprint)
         traces = "".join(
@@ -125,16 +132,28 @@ class Bench:
         return Measured(job.cell, made, traces, dict(report.fingerprint), witness.text() if witness else "")
 
 
-def _answers(session: Session, cases: Sequence[tuple[Case, str | None]]) -> list[Recorded]:
-    """The kernel's answers; a case whose inputs cannot be made is left out, on every platform alike."""
-    out: list[Recorded] = []
-    for case, feature in cases:
-        try:
-            inputs = inputs_of(session, case) if feature is None else FEATURES[feature].inputs(session, case)
-            out.append(record(session, case, inputs))
-        except ArithmeticScopeError:
-            continue
-    return out
+class _Asking:
+    """Asks a kernel for its answers to fixed inputs, and gives up on one that hangs or keeps ending its process."""
+
+    def __init__(self, session: Session, observations: Sequence[Observation]) -> None:
+        self.session = session
+        self.hung = sum(o.outcome is Outcome.HUNG for o in observations)
+        self.ended = 0
+
+    def answers(self, cases: Sequence[Case], inputs: Callable[[Case], Mapping[str, Array]]) -> list[Recorded]:
+        """One record a case; a case whose inputs cannot be made is left out, on every platform alike."""
+        out: list[Recorded] = []
+        for case in cases:
+            try:
+                made = inputs(case)
+            except ArithmeticScopeError:
+                continue
+            tired = self.hung >= _HUNG or self.ended >= _ENDED
+            found = record(self.session, case, made, "the kernel gave no answer too often" if tired else "")
+            self.hung += found.outcome is Outcome.HUNG
+            self.ended += found.outcome in (Outcome.CRASHED, Outcome.OUT_OF_MEMORY)
+            out.append(found)
+        return out
 
 
 def without(job: Job, finding: Finding, *, unavailable: bool = False) -> Measured:

@@ -51,7 +51,7 @@ class Platform:
 
 
 def platforms(names: Sequence[str], kernels: Sequence[str], device: str = "") -> tuple[Platform, ...]:
-    """From `numpy`, `torch@one-thread` and `mine=k.py:softmax@torch`. Raises UsageError in one sentence."""
+    """From `numpy`, `torch@one-thread`, `torch:cuda`, `mine=k.py:softmax@torch`. Raises UsageError in one sentence."""
     made = [_stack(name, device) for name in names] + [_kernel(text, device) for text in kernels]
     seen: set[str] = set()
     for one in made:
@@ -63,8 +63,10 @@ def platforms(names: Sequence[str], kernels: Sequence[str], device: str = "") ->
     return tuple(made)
 
 
-def _stack(name: str, device: str) -> Platform:
-    return Platform(name, name, missing=_missing(name), device=device)
+def _stack(text: str, device: str) -> Platform:
+    """`torch`, `torch@one-thread` or, with a device of its own, `torch:cuda`, whose results are called torch-cuda."""
+    stack, _, own = text.partition(":")
+    return Platform(text.replace(":", "-"), stack, missing=_missing(stack), device=own or device)
 
 
 def _missing(stack: str) -> str:

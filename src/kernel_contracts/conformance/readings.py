@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,12 @@ from kernel_contracts.contracts.evidence import Verdict
 from kernel_contracts.contracts.model import Contract
 from kernel_contracts.errors import LanguageError, UsageError
 from kernel_contracts.vocabulary import vocabulary
+
+_BESIDE = re.compile(r'reference\s+python\s+"[^"]*\.py:')
+
+
+class Unreadable(UsageError):
+    """A contract of a run that cannot be elaborated here: its reference is Python code that did not travel with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +62,19 @@ class Reading:
         return next((c for c in self.manifest.contracts if c["name"] == name), None)
 
     def contract(self, name: str) -> Contract:
-        """The contract, elaborated from the text in the run. UsageError where that is not possible here."""
+        """The contract, elaborated from the text in the run. Unreadable where that is not possible here."""
         if name not in self._contracts:
             entry = self.entry(name)
             assert entry is not None
             text = self.directory.text(entry["file"])
             place = self.directory.root / entry["file"]
+            if _BESIDE.search(text):  # a run from elsewhere is data: no code that lies in its folder is executed
+                raise Unreadable("the contract's reference is Python code in a file, which is not taken from a run")
             try:
                 found = load_text(text, str(place), vocabulary())
             except LanguageError as error:
                 first = str(error).splitlines()[0]
-                raise UsageError(f"{place} cannot be read by this version of the tool: {first}") from error
+                raise Unreadable(f"the contract cannot be read here: {first}") from error
             contract = next((c for c in found if c.name == name), None)
             if contract is None or contract.digest != entry["digest"]:
                 raise UsageError(f"{place} is not the contract {name} of the run's manifest")
@@ -112,6 +121,8 @@ def _one(root: Path, label: str) -> Reading:
     directory = RunDirectory(root)
     if not root.is_dir():
         raise UsageError(f"there is no run {root}; make one with kc run -o {root}")
+    if directory.busy():
+        raise UsageError(f"kc run is still writing to {root}; compare it when that has ended")
     directory.read_ledger()
     manifest = directory.manifest()
     if manifest is None:

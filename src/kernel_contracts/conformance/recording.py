@@ -14,12 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernel_contracts.contracts.evidence import Case, Outcome
+from kernel_contracts.errors import ArithmeticScopeError
 from kernel_contracts.measurement.calls import ArrayIn, CallResult
 from kernel_contracts.measurement.emulated import Callee
 from kernel_contracts.measurement.exchange import DTYPES
 from kernel_contracts.measurement.session import Session
 from kernel_contracts.measurement.witness import case_from, case_json
 from kernel_contracts.numerics.bounded import Array
+from kernel_contracts.numerics.rounding import to_storage
 
 
 def array_digest(array: NDArray[Any]) -> str:
@@ -78,6 +80,8 @@ class Recorded:
     may_refuse: bool = False
     """The contract lets a kernel raise at these sizes."""
     outputs: tuple[Answer, ...] = field(default=())
+    skipped: str = ""
+    """Why the platform could not be asked: its stack cannot hold the inputs."""
 
     @property
     def answered(self) -> bool:
@@ -99,6 +103,7 @@ class Recorded:
             "defect": self.defect,
             "may_refuse": self.may_refuse,
             "outputs": [a.as_json() for a in self.outputs],
+            "skipped": self.skipped,
         }
 
 
@@ -112,15 +117,15 @@ def recorded_from(data: Mapping[str, Any]) -> Recorded:
         str(data["defect"]),
         bool(data["may_refuse"]),
         tuple(answer_from(a) for a in data["outputs"]),
+        str(data.get("skipped", "")),
     )
 
 
 class Tap:
-    """A kernel with the arrays of its last call kept."""
+    """A kernel with the result of its last call kept, bit for bit."""
 
     def __init__(self, inner: Callee) -> None:
         self.inner = inner
-        self.given: Sequence[ArrayIn] = ()
         self.result = CallResult(Outcome.RETURNED)
 
     def call(
@@ -130,17 +135,22 @@ class Tap:
         *,
         poison: Sequence[tuple[tuple[int, ...], str]] = (),
     ) -> CallResult:
-        self.given = arrays
         self.result = self.inner.call(arrays, scalars, poison=poison)
         return self.result
 
 
-def record(session: Session, case: Case, inputs: Mapping[str, Array]) -> Recorded:
-    """Calls the kernel once and keeps what came back."""
+def record(session: Session, case: Case, inputs: Mapping[str, Array], unasked: str = "") -> Recorded:
+    """Calls the kernel once and keeps what came back; `unasked` says why it is not even called."""
+    digests = {
+        t.name: array_digest(to_storage(inputs[t.name], session.bound.inputs[t.name])) for t in session.contract.inputs
+    }
+    if unasked:
+        return Recorded(case, digests, Outcome.RETURNED, skipped=unasked)
     tap = Tap(session.kernel)
-    seen, _, _ = session.called(case, inputs, tap)
-    digests = {a.name: array_digest(a.array) for a in tap.given}
+    try:
+        seen, _, _ = session.called(case, inputs, tap)
+    except ArithmeticScopeError as impossible:
+        return Recorded(case, digests, Outcome.RETURNED, skipped=str(impossible))
     outputs = tuple(Answer(np.array(o)) for o in tap.result.outputs) if not seen.defect else ()
-    return Recorded(
-        case, digests, seen.outcome, seen.detail, seen.defect, seen.readings.get("may_refuse") == 1.0, outputs
-    )
+    refused = seen.readings.get("may_refuse") == 1.0
+    return Recorded(case, digests, seen.outcome, seen.detail, seen.defect, refused, outputs)

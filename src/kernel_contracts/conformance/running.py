@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kernel_contracts.checking import Options, contracts_for, select
+from kernel_contracts.conformance.calibrating import calibrated
 from kernel_contracts.conformance.directory import RunDirectory, cell_path, trace_path
 from kernel_contracts.conformance.fixed import beyond
 from kernel_contracts.conformance.manifest import Cell, Manifest, difference, entry, label, machine
@@ -74,6 +75,11 @@ class Run:
                     raise UsageError(f"{self.directory.root} cannot go on: {changed}; choose another folder with -o")
             yield from self._cells()
 
+    def calibrate(self) -> Iterator[dict[str, Any]]:
+        """After `go`: whether each contract separates, where the run does not hold that yet."""
+        with self.directory.locked():
+            yield from calibrated(self.directory, [p.job for p in self.plans if not p.obstacle], self.seed)
+
     def _before(self) -> Manifest | None:
         if not (self.directory.root / "manifest.json").is_file():
             return None
@@ -104,7 +110,7 @@ class Run:
         for plan in self.plans:
             path = cell_path(plan.job.cell)
             done = self.directory.cell(plan.job.cell) if self.directory.holds(path) else None
-            if done is not None and (not done["unavailable"] or plan.obstacle):
+            if done is not None and not _again(done, plan):
                 yield done, True
             elif plan.obstacle:
                 reason = Finding(Verdict.INAPPLICABLE, plan.obstacle)
@@ -121,6 +127,11 @@ class Run:
         known = self.directory.digests
         self.directory.put({p: t for p, t in made.items() if not p.startswith("fingerprints/") or p not in known})
         return measured.record
+
+
+def _again(done: dict[str, Any], plan: Planned) -> bool:
+    """Whether a finished cell is worth another try: its platform is there now, or the fault was ours."""
+    return done["result"]["verdict"] == Verdict.ERROR.value or (done["unavailable"] and not plan.obstacle)
 
 
 def _contracts(wanted: Wanted) -> tuple[Contract, ...]:

@@ -34,11 +34,20 @@ def _serve(pipe: Connection) -> None:
             job = pipe.recv()
             if job is None:
                 return
-            pipe.send(bench.measure(job))
+            pipe.send(_measured(bench, job))
     except (EOFError, OSError):
         return
     finally:
         bench.close()
+
+
+def _measured(bench: Bench, job: Job) -> Measured:
+    """The cell. A fault of ours is one in this cell and stops no other."""
+    try:
+        return bench.measure(job)
+    except Exception as error:
+        bench.close()
+        return without(job, Finding(Verdict.ERROR, f"a fault of ours: {type(error).__name__}: {error}"))
 
 
 @dataclass(slots=True)

@@ -1,7 +1,8 @@
-"""The measure clause: which inputs, which shapes, how many samples, which sweeps."""
+"""The measure clause: which inputs, which shapes, how many samples, which sweeps, which products to verify."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from kernel_contracts.contracts.model import Measure, MeasureItem
@@ -13,6 +14,16 @@ from kernel_contracts.language.diagnostics import did_you_mean
 DEFAULT_INPUTS = (MeasureItem("normal"), MeasureItem("uniform"))
 DEFAULT_SHAPES = (MeasureItem("ordinary"), MeasureItem("tails", (16.0,)), MeasureItem("one"))
 DEFAULT_SAMPLES = 32
+DEFAULT_VERIFIED = 4
+DEFAULT_LARGE = MeasureItem("large", (2048.0,))
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """`freivalds 4, large(2048)`: so many products of these shapes are verified with secret vectors."""
+
+    samples: int
+    shapes: tuple[MeasureItem, ...]
 
 
 def _item(expr: syntax.Expr) -> MeasureItem:
@@ -54,8 +65,33 @@ def read_measure(node: syntax.Contract, dims: set[str], vocabulary: Vocabulary) 
                 name, values = _sweep(expr, dims)
                 sweeps[name] = values
         else:
+            if line.keyword == "freivalds":
+                _verified(line, set(vocabulary.shapes))
             others.append(line)
     return Measure(found["inputs"], found["shapes"], found["samples"], sweeps, tuple(others))
+
+
+def verified_of(measure: Measure) -> Verified | None:
+    """What the line `freivalds` asks for; None where there is none."""
+    line = next((o for o in measure.others if o.keyword == "freivalds"), None)
+    return None if line is None else _verified(line, set())
+
+
+def _verified(line: syntax.MeasureItem, known: set[str]) -> Verified:
+    """A number of cases first, if any, then shape families. Raises Problem."""
+    items = list(line.items)
+    count = DEFAULT_VERIFIED
+    if items and not isinstance(items[0], syntax.Name | syntax.Call):
+        count = _samples(line)
+        items = items[1:]
+    shapes = tuple(_item(i) for i in items)
+    for item, expr in zip(shapes, items, strict=True):
+        if known and item.name not in known:
+            raise problem(
+                "N211", expr.span, f"there is no shape family {item.name}",
+                hint=did_you_mean(item.name, known) or "see kc list shapes",
+            )  # fmt: skip
+    return Verified(count, shapes or (DEFAULT_LARGE,))
 
 
 def _samples(line: syntax.MeasureItem) -> int:

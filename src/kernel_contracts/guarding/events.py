@@ -1,13 +1,12 @@
-"""What a guard reports: wrong products as events, its own account of coverage and cost."""
+"""What a guard reports of a wrong product."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from kernel_contracts.errors import KernelContractsError
-from kernel_contracts.numerics.freivalds.verdict import ProductCheck
+from kernel_contracts.guarding.kit import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +19,7 @@ class Event:
     operation: str
     shapes: tuple[tuple[int, ...], ...]
     backward: bool
-    check: ProductCheck
+    check: Verdict
     repaired: tuple[tuple[int, ...], ...]
     """Places (batch ..., row) that were redone in place."""
 
@@ -31,8 +30,11 @@ class Event:
 
     def as_json(self) -> dict[str, Any]:
         """Strict JSON data."""
-        record = {k: v for k, v in asdict(self).items() if k != "check"}
-        return {"record": "guard", **record, "check": self.check.as_json()}
+        return {
+            "record": "guard", "step": self.step, "call": self.call, "operation": self.operation,
+            "shapes": [list(s) for s in self.shapes], "backward": self.backward,
+            "repaired": [list(r) for r in self.repaired], "check": self.check.as_json(),
+        }  # fmt: skip
 
     def __str__(self) -> str:
         when = "backward" if self.backward else "forward"
@@ -46,65 +48,3 @@ class ProductFaultError(KernelContractsError):
     def __init__(self, event: Event) -> None:
         self.event = event
         super().__init__(str(event))
-
-
-@dataclass(frozen=True, slots=True)
-class Account:
-    """What a guard did and what it cost."""
-
-    products: int
-    """Products that ran."""
-    checked: int
-    uncovered: dict[str, int]
-    """Products of kinds that are not verified, by operation."""
-    flops: float
-    checked_flops: float
-    seconds: float
-    """Wall time of the guarded program, checks included."""
-    spent: float
-    """Seconds of it in checks and in the guard's own bookkeeping. What PyTorch takes to call a dispatch mode comes on
-    top, some 15 microseconds for each operation of the program, and cannot be seen from inside."""
-    suspicious: int
-    """Products that were looked at twice."""
-    violations: int
-    rate: float
-    """Share of the products that is being sampled now."""
-
-    @property
-    def overhead(self) -> float:
-        """Seconds spent over seconds of the program alone."""
-        alone = self.seconds - self.spent
-        return self.spent / alone if alone > 0 else 0.0
-
-    @property
-    def latency(self) -> float:
-        """Expected number of times a persistent fault of one product strikes before it is looked at."""
-        return self.products / self.checked if self.checked else math.inf
-
-    def __str__(self) -> str:
-        share = self.checked / self.products if self.products else 0.0
-        text = (
-            f"{self.checked} of {self.products} products verified ({share:.0%}), overhead {self.overhead:.2%}, "
-            f"a persistent fault is met after {self.latency:.1f} calls, {self.violations} violations"
-        )
-        if self.uncovered:
-            text += "; not covered: " + ", ".join(f"{n} {op}" for op, n in sorted(self.uncovered.items()))
-        return text
-
-
-def metrics(account: Account, prefix: str = "kernel_contracts_guard") -> str:
-    """The account in the text format that Prometheus scrapes."""
-    values = {
-        "products_total": ("counter", "Products that ran.", account.products),
-        "checked_total": ("counter", "Products that were verified.", account.checked),
-        "violations_total": ("counter", "Products that were wrong.", account.violations),
-        "suspicious_total": ("counter", "Products that were looked at twice.", account.suspicious),
-        "uncovered_total": ("counter", "Products of kinds that are not verified.", sum(account.uncovered.values())),
-        "seconds_total": ("counter", "Seconds of the guarded program.", account.seconds),
-        "spent_seconds_total": ("counter", "Seconds spent on verification.", account.spent),
-        "sampling_ratio": ("gauge", "Share of the products that is sampled.", account.rate),
-    }
-    lines = []
-    for name, (kind, words, value) in values.items():
-        lines += [f"# HELP {prefix}_{name} {words}", f"# TYPE {prefix}_{name} {kind}", f"{prefix}_{name} {value:g}"]
-    return "\n".join(lines) + "\n"

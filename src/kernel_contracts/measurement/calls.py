@@ -44,6 +44,19 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True)
+class Look:
+    """What a call is asked to show beside its answer."""
+
+    sentinel: int | None = None
+    """A byte, 1 to 254, that the memory of the outputs starts with instead of NaN."""
+    linger: float = 0.0
+    """Seconds after which the answer is read once more; the machine code of this process is compared then as well."""
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
 class Tensor:
     """One array of a call by the contract's name for it."""
 

@@ -88,15 +88,18 @@ def _shapes(contract: Contract, bound: Bound, plan: Plan, rng: np.random.Generat
     items = [(i.name, tuple(_plain(a) for a in i.arguments)) for i in plan.shapes]
     largest = max((int(_plain(i.arguments[0])) for i in plan.shapes if i.name == "large" and i.arguments), default=0)
     found = candidate_shapes(items, ranges, rng, max(BUDGET, min(4 * largest, _LARGEST)))
-    for name, values in plan.sweeps:
-        base = found[: max(len(values), 1)] or [Candidate({d: r.least for d, r in ranges.items()}, ("least",))]
-        small = min(base, key=lambda c: math.prod(c.dims.values()))
-        found = [Candidate({**small.dims, name: v}, _SWEEP) for v in values] + found
     defaults = contract.defaults()
-    valid = [c for c in found if _meets(contract, c.dims, defaults)]
-    cost = {id(c): _cost(contract, bound, c.dims) for c in valid}
-    cheap = [c for c in valid if cost[id(c)] <= COST]
-    return cheap or sorted(valid, key=lambda c: cost[id(c)])[:4]
+    found = [c for c in found if _meets(contract, c.dims, defaults)]
+    affordable = [c for c in found if _cost(contract, bound, c.dims) <= COST]
+    for name, values in plan.sweeps:
+        base = (affordable or found)[: max(len(values), 1)]
+        base = base or [Candidate({d: r.least for d, r in ranges.items()}, ("least",))]
+        small = min(base, key=lambda c: math.prod(c.dims.values()))
+        swept = [Candidate({**small.dims, name: v}, _SWEEP) for v in values]
+        found = [c for c in swept if _meets(contract, c.dims, defaults)] + found
+    cost = {id(c): _cost(contract, bound, c.dims) for c in found}
+    cheap = [c for c in found if cost[id(c)] <= COST]
+    return cheap or sorted(found, key=lambda c: cost[id(c)])[:4]
 
 
 def _cost(contract: Contract, bound: Bound, dims: Mapping[str, int]) -> int:

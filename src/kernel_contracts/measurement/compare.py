@@ -78,6 +78,15 @@ def constant_outputs(outputs: Mapping[str, Array], centers: Mapping[str, Array])
     return {"output_constant": _one_number(y), "oracle_constant": _one_number(center) if center.size else 1.0}
 
 
+def returned_input(outputs: Mapping[str, Array], inputs: Mapping[str, Array]) -> dict[str, float]:
+    """Whether the one output is an input as it was, element for element."""
+    if len(outputs) != 1:
+        return {}
+    (y,) = outputs.values()
+    same = any(y.size > 1 and np.shape(x) == y.shape and np.array_equal(x, y) for x in inputs.values())
+    return {"input_returned": 1.0} if same else {}
+
+
 def _flat(arrays: Mapping[str, Array]) -> Array:
     return np.concatenate([np.asarray(a, dtype=np.float64).ravel() for a in arrays.values()] or [np.zeros(0)])
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import threading
+import time
 import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -94,6 +95,18 @@ def store(arrays: Sequence[NDArray[Any]], fd: int) -> list[dict[str, Any]]:
         places.append({"dtype": native.dtype.name, "shape": array.shape, "offset": offset})
         offset += flat.size
     return places
+
+
+def changed_later(value: Any, stack: Stack, arrays: Sequence[NDArray[Any]], seconds: float) -> int:
+    """How many elements of what was returned are other ones after a while: somebody still writes to them."""
+    before = [a.copy(order="C").reshape(-1).view(np.uint8) for a in arrays]
+    time.sleep(seconds)
+    after = [a.copy(order="C").reshape(-1).view(np.uint8) for a in collect(value, stack)]
+    return sum(
+        int((b != a).reshape(-1, array.itemsize).any(axis=1).sum()) if a.size == b.size else array.size
+        for b, a, array in zip(before, after, arrays, strict=False)
+        if array.size
+    )
 
 
 def mirror(

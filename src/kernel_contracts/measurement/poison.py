@@ -50,8 +50,13 @@ class Poison:
             self._libc.mallopt(_M_MMAP_MAX, 0)
             self._libc.mallopt(_M_TRIM_THRESHOLD, 2**31 - 1)
 
-    def spread(self, stack: Stack, device: str, outputs: Sequence[Sequence[Any]], limit: int) -> None:
-        """Fills and frees blocks of the outputs' sizes, using at most half of `limit` bytes."""
+    def spread(
+        self, stack: Stack, device: str, outputs: Sequence[Sequence[Any]], limit: int, sentinel: int | None = None
+    ) -> None:
+        """Fills and frees blocks of the outputs' sizes, using at most half of `limit` bytes.
+
+        `sentinel` is a byte to fill them with instead of that of a NaN: 1 to 254.
+        """
         for shape, name in outputs:
             count, dtype = math.prod(shape), DTYPES[name]
             size = count * dtype.itemsize
@@ -61,16 +66,17 @@ class Poison:
             if not size or size > limit // 2:
                 continue
             if device == "cpu":
-                self._heap(size, copies, poison_byte(dtype))
+                self._heap(size, copies, poison_byte(dtype) if sentinel is None else sentinel, sentinel)
             else:
-                held = [stack.to_native(poisoned(count, dtype), device) for _ in range(copies)]
+                block = poisoned(count, dtype) if sentinel is None else np.full(size, sentinel, np.uint8).view(dtype)
+                held = [stack.to_native(block.reshape(shape), device) for _ in range(copies)]
                 held.clear()
 
     def lift(self) -> None:
         """Allocations are ordinary again."""
         self._perturb(0)
 
-    def _heap(self, size: int, copies: int, byte: int) -> None:
+    def _heap(self, size: int, copies: int, byte: int, sentinel: int | None) -> None:
         if size < _NUMPY_CACHED:
             held = [np.full(size, byte, np.uint8) for _ in range(copies)]
             held.clear()
@@ -82,7 +88,7 @@ class Poison:
         for block in blocks:
             self._libc.free(block)
         if size < _LARGE:
-            self._perturb(_HANDED_OUT ^ 0xFF)
+            self._perturb((_HANDED_OUT if sentinel is None else sentinel) ^ 0xFF)
 
     def _perturb(self, byte: int) -> None:
         with contextlib.suppress(AttributeError):

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from kernel_contracts.contracts.evidence import Outcome
 from kernel_contracts.errors import ArithmeticScopeError, TargetError, UsageError
 from kernel_contracts.measurement import exchange, family
-from kernel_contracts.measurement.calls import ArrayIn, CallResult, LoadReport, Way
+from kernel_contracts.measurement.calls import ArrayIn, CallResult, LoadReport, Look, Way
 from kernel_contracts.measurement.communicator import Membership
 from kernel_contracts.measurement.schedule_space import Space
 from kernel_contracts.measurement.scoping import Announced, plain, scope_of
@@ -185,10 +185,12 @@ class Kernel:
         poison: Sequence[tuple[tuple[int, ...], str]] = (),
         way: Way | None = None,
         member: Membership | None = None,
+        look: Look | None = None,
     ) -> CallResult:
         """One call. `poison` names shape and format of each expected output, whose memory is poisoned beforehand.
 
         With `member` the kernel is one of several ranks: rank and world come before its arrays, a communicator after.
+        `look` asks for more than the answer.
         """
         report = self.load()
         worker = self._worker
@@ -200,7 +202,8 @@ class Kernel:
         message = {
             "op": "call", "id": self._count, "size": image.size, "arrays": [place.as_json() for place in places],
             "scalars": passed, "poison": [(tuple(shape), _storage(name)) for shape, name in poison],
-            "way": way and way.as_json(), **({"member": member.as_json()} if member else {}),
+            "way": way and way.as_json(), **(look.as_json() if look else {}),
+            **({"member": member.as_json()} if member else {}),
             **({"scope": scope_of(self.announced, arrays, passed, poison).as_json()} if self._target.foreign else {}),
         }  # fmt: skip
         seconds, died, self._died = 0.0, self._died, ""
@@ -263,6 +266,7 @@ class Kernel:
         except (KeyError, TypeError, ValueError, OverflowError):
             raise Ended(Outcome.CRASHED, "tampered with the control channel: outputs that are not there") from None
         formats = tuple(exchange.format_name(o.dtype) for o in outputs)
+        state = {**state, "late": last["late"]} if last.get("late") else state
         return CallResult(Outcome.RETURNED, "", outputs, formats, aliased=aliased, printed=printed, state=state)
 
 

@@ -24,6 +24,8 @@ from kernel_contracts.contracts.model import Contract
 from kernel_contracts.errors import ArithmeticScopeError
 from kernel_contracts.measurement.calls import ArrayIn, CallResult, LoadReport
 from kernel_contracts.measurement.communicator import Membership, PeerFailed, waiting
+from kernel_contracts.measurement.enclosure import SHARED
+from kernel_contracts.measurement.forbidding import FORBIDDEN
 from kernel_contracts.measurement.process import Kernel
 from kernel_contracts.measurement.scoping import Announced
 
@@ -85,7 +87,9 @@ class Ranks:
         if not self._directory:
             memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
             self._directory = tempfile.mkdtemp(prefix="kernel-contracts-ranks-", dir=memory)
-        new = [Kernel(self._target, **self._settings) for _ in range(world - len(self._members))]
+        environment = {**self._settings.get("environment", {}), SHARED: "1"}
+        settings = {**self._settings, "environment": environment}
+        new = [Kernel(self._target, **settings) for _ in range(world - len(self._members))]
         self._members += new
         if new:
             with ThreadPoolExecutor(len(new)) as pool:
@@ -200,8 +204,12 @@ def _difference(one: CallResult, other: CallResult) -> tuple[str, str] | None:
     return None
 
 
-def opened(contracts: Iterable[Contract], target: str, **settings: Any) -> Kernel | Ranks:
-    """The kernel to measure against these contracts: on ranks where they are."""
+def opened(
+    contracts: Iterable[Contract], target: str, *, forbid: Sequence[str] = (), **settings: Any
+) -> Kernel | Ranks:
+    """The kernel to measure against these contracts: on ranks where they are. It may not call what `forbid` names."""
+    if forbid:
+        settings["environment"] = {**settings.get("environment", {}), FORBIDDEN: ",".join(forbid)}
     if any(c.ranks for c in contracts):
         return Ranks(target, **settings)
     return Kernel(target, **settings)

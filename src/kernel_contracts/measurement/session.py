@@ -20,23 +20,24 @@ from kernel_contracts.contracts.tolerance import Environment, apply
 from kernel_contracts.contracts.values import constant
 from kernel_contracts.errors import ArithmeticScopeError
 from kernel_contracts.formats import FP64, Format
-from kernel_contracts.measurement.calls import ArrayIn, CallResult
+from kernel_contracts.measurement.calls import CallResult
 from kernel_contracts.measurement.cases import item_of
-from kernel_contracts.measurement.compare import constant_outputs, read
+from kernel_contracts.measurement.compare import constant_outputs, read, returned_input
 from kernel_contracts.measurement.diagnosis import Diagnoser
 from kernel_contracts.measurement.emulated import Callee
 from kernel_contracts.measurement.inputs.base import Request, families
 from kernel_contracts.measurement.known import Known
 from kernel_contracts.measurement.oracle import Oracle, Truth, consult
-from kernel_contracts.measurement.requests import tensor_spec
+from kernel_contracts.measurement.requests import handed, tensor_spec
 from kernel_contracts.measurement.spawning import Spawner
+from kernel_contracts.measurement.tampering import told
 from kernel_contracts.numerics.acceptance import Acceptance, from_bounded
 from kernel_contracts.numerics.bounded import Array, Bounded
 from kernel_contracts.numerics.dims import evaluate as size_of
 from kernel_contracts.numerics.domains import FLOAT64
 from kernel_contracts.numerics.interpret import Instance, evaluate
 from kernel_contracts.numerics.interpret import bound as bound_of
-from kernel_contracts.numerics.rounding import from_storage, to_storage
+from kernel_contracts.numerics.rounding import from_storage
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ class Session:
         if hasattr(kernel, "announced"):  # a process may run a kernel file, which has no signature of its own
             kernel.announced = contract, bound
         self.others = Spawner(kernel)
+        self.looks_left = 4
 
     # ------------------------------------------------------------------------------------------------ one case
 
@@ -113,16 +115,15 @@ class Session:
         self, case: Case, inputs: Mapping[str, Array], kernel: Callee | None = None
     ) -> tuple[Observation, dict[str, Array], float]:
         """How one call ended and what came back: nothing where it did not return what the scope says."""
-        arrays = [
-            ArrayIn(t.name, to_storage(inputs[t.name], self.bound.inputs[t.name]), case.layout)
-            for t in self.contract.inputs
-        ]
-        scalars = {s.name: case.scalars[s.name] for s in self.contract.scalars if s.name in case.scalars}
+        arrays, scalars = handed(self.contract, self.bound, case, inputs)
         result = (kernel or self.kernel).call(arrays, scalars, poison=self.poison(case))
         hashes = {a.name: _digest(a.array) for a in arrays}
         base = Observation(
             case, result.outcome, result.detail, mutated=result.mutated, readings=self._refusal(case), hashes=hashes
         )
+        defect, detail = told(result.state)
+        if defect:
+            return replace(base, outcome=Outcome.RETURNED, defect=defect, detail=detail), {}, result.seconds
         if result.outcome is not Outcome.RETURNED:
             return base, {}, result.seconds
         outputs, defect, detail = self._typed(result, self._expected(case))
@@ -159,7 +160,7 @@ class Session:
             if outputs:
                 oracle_values = {n: centers[n] for n in outputs if n in centers}
                 extra = dict(family.read(self.request(case), inputs, outputs, oracle_values))
-                extra |= constant_outputs(outputs, oracle_values)
+                extra |= constant_outputs(outputs, oracle_values) | returned_input(outputs, inputs)
         observation = replace(
             base,
             outputs=tuple(readings),

@@ -23,6 +23,7 @@ from typing import Any
 from kernel_contracts.contracts.evidence import Outcome
 from kernel_contracts.measurement import family
 from kernel_contracts.measurement.channel import Channel, Tampered
+from kernel_contracts.measurement.enclosure import without_secrets
 from kernel_contracts.measurement.exchange import Region
 from kernel_contracts.measurement.worker import LOST_CHANNEL
 
@@ -218,7 +219,7 @@ def _starter(_process: int) -> ThreadPoolExecutor:
 
 
 def _environment(given: Mapping[str, str]) -> dict[str, str]:
-    merged = {**os.environ, **given}
+    merged = {**without_secrets(os.environ), **given}
     ours = str(Path(__file__).resolve().parents[2])
     path = merged.get("PYTHONPATH", "")
     if ours not in path.split(os.pathsep):

@@ -15,17 +15,22 @@ import os
 import resource
 import signal
 import sys
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NoReturn
 
-from kernel_contracts.errors import TargetError
+from kernel_contracts.errors import TargetError, UsageError
 from kernel_contracts.measurement import conduct
 from kernel_contracts.measurement.adapter import Stack
 from kernel_contracts.measurement.channel import Channel
 from kernel_contracts.measurement.communicator import joined
+from kernel_contracts.measurement.enclosure import enclose as give_up
 from kernel_contracts.measurement.fingerprint import platform_fingerprint
+from kernel_contracts.measurement.forbidding import Forbidden
 from kernel_contracts.measurement.foreign import Opened, check_claimed
 from kernel_contracts.measurement.poison import Poison
 from kernel_contracts.measurement.schedule_space import Schedules
+from kernel_contracts.measurement.tampering import Snapshot
 from kernel_contracts.measurement.target import Resolved, Target, parse, resolve
 
 LOST_CHANNEL = 70
@@ -34,8 +39,11 @@ _SHORT = 256
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 
 
-def enclose(session: int) -> None:
-    """Ties this process to its session: it dies with it, keeps its family together and leaves no core files."""
+def enclose(session: int) -> dict[str, str]:
+    """Ties this process to its session: it dies with it, keeps its family together and leaves no core files.
+
+    Returns what else it gave up, as facts.
+    """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with contextlib.suppress(OSError, AttributeError, ValueError):
         libc = ctypes.CDLL(None)
@@ -44,11 +52,14 @@ def enclose(session: int) -> None:
     if os.getppid() != session:
         os._exit(0)
     faulthandler.register(signal.SIGUSR1, all_threads=False, chain=False)  # the session asks where a hang is
+    return give_up(Path(__file__).resolve().parents[1])
 
 
-def serve(stack: Stack, channel: Channel, inbox: int, outbox: int, hello: dict[str, Any]) -> NoReturn:
+def serve(
+    stack: Stack, channel: Channel, inbox: int, outbox: int, hello: dict[str, Any], isolation: Mapping[str, str]
+) -> NoReturn:
     """Greets, loads, and answers calls for ever. Never returns and never raises."""
-    worker = _Worker(stack, channel, inbox, outbox, hello)
+    worker = _Worker(stack, channel, inbox, outbox, hello, isolation)
     status = LOST_CHANNEL
     try:
         worker.greet()
@@ -63,8 +74,17 @@ def serve(stack: Stack, channel: Channel, inbox: int, outbox: int, hello: dict[s
 
 
 class _Worker:
-    def __init__(self, stack: Stack, channel: Channel, inbox: int, outbox: int, hello: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        stack: Stack,
+        channel: Channel,
+        inbox: int,
+        outbox: int,
+        hello: dict[str, Any],
+        isolation: Mapping[str, str],
+    ) -> None:
         self._stack = stack
+        self._isolation = isolation
         self._channel = channel
         self._inbox = inbox
         self._outbox = outbox
@@ -83,7 +103,12 @@ class _Worker:
         try:
             devices, version = self._stack.devices(), self._stack.version()
             facts = platform_fingerprint(self._stack.fingerprint(), dict(self._stack.environment))
+            facts["isolation"] = dict(self._isolation)
+            self._forbidden = Forbidden.from_environment()
+            self._snapshot = Snapshot(self._stack)
             self._fresh = conduct.float_state()
+        except UsageError as error:
+            return self._channel.send({"kind": "refused", "text": str(error)})
         except Exception as error:  # the library is there but does not start
             text = f"stack {self._stack.name} cannot be used here: {type(error).__name__}: {error}"
             return self._channel.send({"kind": "refused", "text": text[:2000]})
@@ -171,7 +196,7 @@ class _Worker:
         before = conduct.float_state()
         ready = self._channel.encode({"kind": "ready", "id": message["id"]})
         with schedule:
-            self._poison.spread(self._stack, self._device, message["poison"], self._memory)
+            self._poison.spread(self._stack, self._device, message["poison"], self._memory, message.get("sentinel"))
             self._channel.write(ready)
             # A short read comes from Python's own small-object pool and leaves the poisoned memory alone.
             if self._channel.receive(_SHORT) is None:
@@ -179,7 +204,8 @@ class _Worker:
             comm = None
             if "member" in message:
                 function, comm = joined(function, message["member"], self._stack, self._device)
-            ending = conduct.run(function, natives, given, self._stack, self._device)
+            with self._forbidden.running():
+                ending = conduct.run(function, natives, given, self._stack, self._device)
         if outs and ending.error is None:
             ending = dataclasses.replace(ending, value=outs)
         self._poison.lift()
@@ -191,14 +217,19 @@ class _Worker:
         }
         if ending.error is None:
             self._channel.send({"kind": "returned", "id": message["id"]})
-            last = self._outputs(ending.value, names, views)
+            last = self._outputs(ending.value, names, views, message.get("linger", 0.0))
         else:
             last = _failed(ending.error)
+        tampered = self._snapshot.changed(machine_code=bool(message.get("linger")))
+        if tampered:
+            state["tampered"] = tampered[:8]
+        if self._forbidden.called:
+            state["forbidden"] = sorted(set(self._forbidden.called))
         lost = conduct.mirror(self._stack, message["arrays"], views, natives)
         self._flush()
         return self._channel.send({**last, "id": message["id"], "state": state, "lost": lost})
 
-    def _outputs(self, value: Any, names: list[str], views: list[Any]) -> dict[str, Any]:
+    def _outputs(self, value: Any, names: list[str], views: list[Any], linger: float) -> dict[str, Any]:
         try:
             arrays = conduct.collect(value, self._stack)
             size = sum(array.nbytes for array in arrays)
@@ -206,11 +237,13 @@ class _Worker:
                 limit = self._memory >> 20
                 return {"kind": "memory", "text": f"returned {size >> 20} MiB; the limit is {limit} MiB"}
             places = conduct.store(arrays, self._outbox)
+            late = conduct.changed_later(value, self._stack, arrays, linger) if linger else 0
         except conduct.Defect as defect:
             return {"kind": "defect", "text": str(defect)[:2000]}
         except BaseException as error:  # reading a lazy array runs the kernel's code
             return _failed(error)
-        return {"kind": "outputs", "outputs": places, "aliased": conduct.aliases(arrays, names, views)}
+        aliased = conduct.aliases(arrays, names, views)
+        return {"kind": "outputs", "outputs": places, "aliased": aliased, "late": late}
 
     def _shared(self, size: int) -> mmap.mmap:
         """The inputs' memory; the same addresses as long as the inputs fit."""

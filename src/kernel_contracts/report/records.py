@@ -141,7 +141,7 @@ def line(record: Mapping[str, Any]) -> str:
     return json.dumps(record, allow_nan=False, separators=(", ", ": "))
 
 
-def schema() -> dict[str, Any]:
-    """The JSON Schema (2020-12) of both kinds of line."""
-    found: dict[str, Any] = json.loads((Path(__file__).parent / "records.schema.json").read_text(encoding="utf-8"))
+def schema(name: str = "records") -> dict[str, Any]:
+    """The JSON Schema (2020-12) of both kinds of line, or with `runs` of what is written of many platforms."""
+    found: dict[str, Any] = json.loads((Path(__file__).parent / f"{name}.schema.json").read_text(encoding="utf-8"))
     return found

@@ -29,6 +29,8 @@ def match(evidence: Evidence) -> str | None:
         fewest = min(narrow, key=lambda o: (o.readings["narrow_bits"], o.case.work))
         bits = int(fewest.readings["narrow_bits"])
         return f"{where(fewest)}: what sums of {bits} bits give, {evidence.accumulator_bits} declared"
+    if evidence.explanation() is None and evidence.witness.facts.get("freivalds") == "accumulator_narrowed":
+        return evidence.witness.detail
     if evidence.explanation() is None and failing & PROBES and failing <= PROBES | SUMS:
         lost = next(o for o in evidence.failing if o.case.family.partition("(")[0] in PROBES)
         return (

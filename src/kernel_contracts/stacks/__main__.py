@@ -29,7 +29,7 @@ def main() -> None:
         refusal = str(error)
     for fd in (commands, answers, inbox, outbox):
         os.set_inheritable(fd, False)  # programs that the kernel starts have no business here
-    enclose(session)
+    isolation = enclose(session)
     channel = Channel(commands, answers)
     hello = channel.receive()
     if hello is None:
@@ -37,7 +37,7 @@ def main() -> None:
     if refusal:
         channel.send({"kind": "refused", "text": refusal})
         os._exit(0)
-    serve(stack, channel, inbox, outbox, hello)
+    serve(stack, channel, inbox, outbox, hello, isolation)
 
 
 def _take_on(environment: Mapping[str, str]) -> None:

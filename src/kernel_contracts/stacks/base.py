@@ -20,7 +20,7 @@ from kernel_contracts.measurement.adapter import KernelFile, Stack
 __all__ = ["Plain", "Stack", "find", "installed", "stacks"]
 
 _PACKAGE = __name__.rpartition(".")[0]
-_OWN = ("base", "conformance", "natives", "sources", "__main__")
+_OWN = ("base", "conformance", "natives", "__main__")
 
 VARIANT = "@"
 """Between a stack and its variant: `torch@one-thread`."""

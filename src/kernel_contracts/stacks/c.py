@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernel_contracts.errors import TargetError
+from kernel_contracts.measurement import sources
 from kernel_contracts.measurement.adapter import KernelFile
 from kernel_contracts.measurement.calls import Scope
-from kernel_contracts.stacks import sources
 from kernel_contracts.stacks.base import Plain
 from kernel_contracts.stacks.numpy import STACK as NUMPY
 

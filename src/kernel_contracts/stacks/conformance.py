@@ -234,7 +234,10 @@ def main() -> None:
     """The program that `kc doctor` starts: the name of a stack and a device in, JSON out."""
     name, device = sys.argv[1:]
     try:
-        answer: Any = [asdict(p) for p in undisturbed(find(name), device)]
+        stack = find(name)
+        answer: Any = [asdict(p) for p in undisturbed(stack, device)]
+        if not stack.devices():
+            answer = f"stack {name} finds no device on this machine; install a driver for one"
     except KernelContractsError as error:
         answer = str(error)
     sys.stdout.write(json.dumps(answer) + "\n")

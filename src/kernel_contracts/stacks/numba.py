@@ -83,12 +83,18 @@ class NumbaStack(Plain):
     def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
         import numba
 
+        # The first compilation of a process loads half of the library; that is not time of the kernel.
+        numba.njit(_first)(np.zeros(1, np.float32))
         if not isinstance(function, FunctionType) or _calls_compiled(function):
             return function
         if function.__globals__.get("prange") is range:
             function.__globals__["prange"] = numba.prange
         made: Callable[..., Any] = numba.njit(**dict.fromkeys(_switches(), True))(function)
         return made
+
+
+def _first(x: NDArray[Any]) -> Any:
+    return np.exp(x - np.max(x))
 
 
 def _switches() -> tuple[str, ...]:

@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernel_contracts.errors import TargetError
+from kernel_contracts.measurement import sources
 from kernel_contracts.measurement.adapter import KernelFile
 from kernel_contracts.measurement.calls import Scope, Tensor
-from kernel_contracts.stacks import sources
 from kernel_contracts.stacks.base import Plain
 
 OPTIONS, PRELUDE = "KC_OPENCL_OPTIONS", "KC_OPENCL_PRELUDE"

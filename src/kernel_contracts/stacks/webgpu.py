@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernel_contracts.errors import TargetError
+from kernel_contracts.measurement import sources
 from kernel_contracts.measurement.adapter import KernelFile
 from kernel_contracts.measurement.calls import Scope, Tensor
-from kernel_contracts.stacks import sources
 from kernel_contracts.stacks.base import Plain
 
 _SETTINGS = ("formats", "global", "kernel")
@@ -46,6 +46,7 @@ class DeviceArray:
     """An array in a buffer of a device; WebGPU has buffers of bytes only."""
 
     buffer: Any
+    queue: Any
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
 
@@ -77,8 +78,9 @@ class WebGpuStack(Plain):
         usage = wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsage.COPY_DST
         data = np.array(array, order="C").reshape(-1).view(np.uint8).tobytes()
         size = max(-(-len(data) // 4) * 4, _LEAST)
-        made = _device(device).create_buffer_with_data(data=data.ljust(size, b"\0"), usage=usage)
-        return DeviceArray(made, array.shape, array.dtype)
+        there = _device(device)
+        made = there.create_buffer_with_data(data=data.ljust(size, b"\0"), usage=usage)
+        return DeviceArray(made, there.queue, array.shape, array.dtype)
 
     def from_native(self, value: Any) -> NDArray[Any]:
         if not isinstance(value, DeviceArray):
@@ -86,7 +88,7 @@ class WebGpuStack(Plain):
             what = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
             raise TypeError(f"it is a {what}; return a kernel_contracts.stacks.webgpu.DeviceArray")
         count = int(np.prod(value.shape, dtype=np.int64))
-        data = bytearray(value.buffer._device.queue.read_buffer(value.buffer))
+        data = bytearray(value.queue.read_buffer(value.buffer))
         out: NDArray[Any] = np.frombuffer(data, value.dtype, count).reshape(value.shape)
         return out
 

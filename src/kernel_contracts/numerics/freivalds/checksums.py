@@ -41,7 +41,7 @@ def check_convolution(
     x, w, y = host(x), host(w), host(y)
     axes = x.ndim - 2
     steps = [_each(v, axes) for v in (stride, padding, dilation)]
-    a = _windows(x, w.shape[2:], *steps)  # (N, positions, C, kernel)
+    a = windows(x, w.shape[2:], *steps)  # (N, positions, C, kernel)
     n, positions, channels, size = a.shape
     outputs = w.shape[0] // groups
     a = a.reshape(n, positions, groups, channels // groups * size).swapaxes(1, 2)
@@ -58,7 +58,7 @@ def _each(value: int | Sequence[int], axes: int) -> tuple[int, ...]:
     return (value,) * axes if isinstance(value, int) else tuple(value)
 
 
-def _windows(
+def windows(
     x: Array, kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int]
 ) -> Array:
     """Windows of x as (N, positions, C, elements of the kernel)."""

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from kernel_contracts.formats import Format
 from kernel_contracts.numerics.freivalds.model import Arithmetic
 from kernel_contracts.numerics.freivalds.quantiles import deviation, mean_square
-from kernel_contracts.numerics.freivalds.twofold import rows as exact_rows
+from kernel_contracts.numerics.freivalds.twofold import products, sizes
 from kernel_contracts.numerics.rounding import ulp_of
 from kernel_contracts.numerics.summation import Order, sum_terms
 
@@ -66,7 +66,8 @@ class ExactRow:
     error: Array
     """C - truth."""
     bound: Array
-    """The bound of each element, exact orders where they were looked at and the random order elsewhere."""
+    """The bound of each element: of exact orders where they were looked at, of the random order where that decides,
+    and below it, of T alone, where the error is within that already."""
     wrong: NDArray[np.intp]
     """Columns beyond their bound, the worst first."""
     spread: float
@@ -78,21 +79,37 @@ class ExactRow:
         return self.wrong.size > 0 or not self.spread <= self.spread_limit
 
 
-def examine(matrices: Matrices, rows: Sequence[int], *, probability: float, tests: int, seed: int) -> list[ExactRow]:
-    """Each row exactly. `probability` is that of accusing an honest product, `tests` the elements of all of C."""
+def examine(matrices: Matrices, rows: Sequence[int], *, probability: float, seed: int) -> list[ExactRow]:
+    """Each row exactly. `probability` is that of accusing an honest product, whichever rows are looked at."""
     index = np.asarray(rows, dtype=np.intp)
     a = np.asarray(matrices.a[index], dtype=np.float64)
-    double = matrices.arithmetic.accumulator.precision > 24
-    total, absolute, squares = exact_rows(a, matrices.b, double=double)
+    total = products(a, matrices.b, double=matrices.arithmetic.accumulator.precision > 24)
     added, added_absolute = matrices.added(index)
     truth = matrices.alpha * total + added
-    found = np.asarray(matrices.c[index], dtype=np.float64)
-    lam = deviation(probability / 2, tests)
+    error = np.asarray(matrices.c[index], dtype=np.float64) - truth
+    m, n = matrices.c.shape
+    lam = deviation(probability / 2, m * n)
+    open_ = ~(np.abs(error) <= _least_bound(matrices, truth, total, lam))
+    every = matrices.rigorous or np.count_nonzero(open_) > open_.size // 8
+    absolute, squares = sizes(a, matrices.b) if every else (np.empty_like(total), np.empty_like(total))
     out = []
     for i, row in enumerate(rows):
+        sample = np.random.default_rng(seed ^ row).choice(n, min(SAMPLE, n), replace=False)
+        seen = np.arange(n) if every else np.union1d(np.flatnonzero(open_[i]), sample)
+        if not every:
+            terms = a[i] * np.asarray(matrices.b[:, seen], dtype=np.float64).T
+            absolute[i, seen], squares[i, seen] = np.abs(terms).sum(axis=-1), (terms**2).sum(axis=-1)
         bounds = _Bounds(matrices, a[i], lam, absolute[i], added_absolute[i], truth[i])
-        out.append(_row(bounds, row, found[i] - truth[i], total[i], squares[i], probability / (2 * len(rows)), seed))
+        least = _least_bound(matrices, truth[i], total[i], lam)
+        out.append(_row(bounds, row, error[i], total[i], squares[i], probability / (2 * m), seen, sample, least))
     return out
+
+
+def _least_bound(matrices: Matrices, truth: Array, total: Array, lam: float) -> Array:
+    """What no bound is below, from T alone: an error within it needs no more."""
+    ar, k = matrices.arithmetic, matrices.a.shape[1]
+    least = abs(matrices.alpha) * lam * ar.accumulator.u * np.sqrt(2 * k / 3) * np.abs(total)
+    return np.asarray(least + (ulp_of(np.abs(truth), ar.final) / 2 if ar.rounds_output else 0.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,21 +165,29 @@ class _Bounds:
 
 
 def _row(
-    bounds: _Bounds, row: int, error: Array, total: Array, squares: Array, probability: float, seed: int
+    bounds: _Bounds,
+    row: int,
+    error: Array,
+    total: Array,
+    squares: Array,
+    probability: float,
+    seen: NDArray[np.intp],
+    sample: NDArray[np.intp],
+    least: Array,
 ) -> ExactRow:
+    """The verdict on a row whose columns `seen` have their sizes; elsewhere the error is within `least`."""
     k, n = bounds.a.size, total.size
-    every = np.arange(n)
     if bounds.matrices.rigorous:
-        bound = bounds.rigorous(every)
+        bound = bounds.rigorous(np.arange(n))
         return ExactRow(row, bounds.truth, error, bound, _worst(error, bound), 0.0, 1.0)
-    random = k / 3 * total**2 + (k / 6 + 1) * squares
-    bound = bounds.bound(every, random, np.zeros(n))
+    random, bound = np.zeros(n), least.copy()
+    random[seen] = k / 3 * total[seen] ** 2 + (k / 6 + 1) * squares[seen]
+    bound[seen] = bounds.bound(seen, random[seen], np.zeros(seen.size))
     suspects = _worst(error, bound)[:WORST]
     if suspects.size:
         bound[suspects] = _ordered_bound(bounds, suspects, random)
         suspects = suspects[~(np.abs(error[suspects]) <= bound[suspects])]
-    columns = np.random.default_rng(seed ^ row).choice(n, min(SAMPLE, n), replace=False)
-    spread, limit = _spread(bounds, columns, error, random, probability)
+    spread, limit = _spread(bounds, sample, error, random, probability)
     return ExactRow(row, bounds.truth, error, bound, suspects, spread, limit)
 
 
@@ -186,15 +211,23 @@ def _spread(
     bounds: _Bounds, columns: NDArray[np.intp], error: Array, random: Array, probability: float
 ) -> tuple[float, float]:
     """Mean square of what the errors have beyond output rounding, over their proxies; and its limit."""
+    limit = mean_square(probability, columns.size)
+    zero = np.zeros(columns.size)
+    found = _share(bounds, columns, error, 2 * random[columns], zero)
+    if found <= limit:  # a larger proxy only lowers it
+        return found, limit
     terms = _terms(bounds, columns)
     proxy = 2 * np.maximum(random[columns], order_proxy(terms))
+    return _share(bounds, columns, error, proxy, 2 * honest_error(terms, bounds.matrices.arithmetic)), limit
+
+
+def _share(bounds: _Bounds, columns: NDArray[np.intp], error: Array, proxy: Array, drift: Array) -> float:
     half, rest = bounds.steady(columns)
-    drift = 2 * honest_error(terms, bounds.matrices.arithmetic)
     scale = abs(bounds.matrices.alpha) * bounds.matrices.arithmetic.accumulator.u * np.sqrt(proxy) + drift + rest
     with np.errstate(invalid="ignore", divide="ignore"):
         excess = np.maximum(np.abs(error[columns]) - half - bounds._over(columns, bounds.lam * scale), 0.0)
         share = np.where(excess == 0, 0.0, excess / scale)
-    return float(np.mean(share**2)), mean_square(probability, columns.size)
+    return float(np.mean(share**2))
 
 
 def _terms(bounds: _Bounds, columns: NDArray[np.intp]) -> Array:

@@ -16,7 +16,7 @@ from kernel_contracts.numerics.freivalds.examine import ExactRow, Matrices, exam
 from kernel_contracts.numerics.freivalds.model import Arithmetic
 from kernel_contracts.numerics.freivalds.operands import added_rows
 from kernel_contracts.numerics.freivalds.screen import Addend, Screened, prepare, screen
-from kernel_contracts.numerics.freivalds.vectors import Vectors
+from kernel_contracts.numerics.freivalds.vectors import Vectors, extended
 from kernel_contracts.numerics.freivalds.verdict import Fault
 
 FIRST, MORE = 8, 56
@@ -78,6 +78,11 @@ def look(task: Task, also: Sequence[int] = ()) -> Looked:
     return Looked(faults, len(rows), len(rows) - len(faulty), unexamined, z)
 
 
+def glance(task: Task, rows: Sequence[int]) -> list[int]:
+    """Those of some rows of a product that are wrong; nothing but them is read, and all of B."""
+    return [row.row for row in _examined(task, (1.0, 1.0), list(rows)) if row.faulty]
+
+
 def _prepared(task: Task, found: finite.Special) -> tuple[Task, tuple[float, float]]:
     """The product without specials, scaled by powers of two where float64 squares could leave their range."""
     a, b, c, unit = task.a, task.b, task.c, (1.0, 1.0)
@@ -97,7 +102,7 @@ def _prepared(task: Task, found: finite.Special) -> tuple[Task, tuple[float, flo
             c = np.asarray(c, np.float64) * scales[0] * scales[1]
             addends = [Addend(e.factor, np.asarray(e.value, np.float64) * scales[0] * scales[1]) for e in addends]
     work = Task(
-        a, b, c, task.alpha, addends, task.arithmetic, task.vectors, task.threshold, task.probability,
+        a, b, c, task.alpha, addends, task.arithmetic, extended(task.vectors), task.threshold, task.probability,
         task.rigorous, task.place,
     )  # fmt: skip
     return work, unit
@@ -117,7 +122,7 @@ def _masked(extra: Addend, rows: NDArray[np.bool_], columns: NDArray[np.bool_], 
 def _rescreen(work: Task, unit: tuple[float, float]) -> Screened:
     ops = NumPyArrays("fp64")
     arithmetic = replace(work.arithmetic, check=FP64)
-    right = prepare(ops, work.b, work.vectors)
+    right = prepare(ops, work.b, work.vectors, thorough=True)
     return screen(
         ops, work.a, right, work.c, arithmetic, work.alpha, work.addends, confidence=work.probability, unit=unit
     )
@@ -144,9 +149,7 @@ def _examined(work: Task, unit: tuple[float, float], rows: list[int]) -> list[Ex
     added = added_rows(work.addends, work.c.shape[1])
     given = Matrices(work.a, work.b, work.c, work.alpha, added, work.arithmetic, work.rigorous, unit)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        return examine(
-            given, rows, probability=work.probability, tests=work.c.shape[0] * work.c.shape[1], seed=work.vectors.seed
-        )
+        return examine(given, rows, probability=work.probability, seed=work.vectors.seed)
 
 
 def _fault(task: Task, names: naming.Evidence, row: ExactRow, suspicious: int) -> Fault:

@@ -27,10 +27,11 @@ Q_i) is added. For independent entries this becomes (K^3/3) mean(A_i)^2 sum_j me
 *Output.* Rounding to nearest errs by at most u_o |T|; uniformly spread within that it has variance u_o^2 T^2 / 3.
 
 *Check.* B r errs by (u_c^2/3) (n/2 + 1) s_k^2 in variance, A y by (u_c^2/3) [(K/3) N + (K/6 + 1) Q], C r by
-(u_c^2/3) (n/2 + 1) N, each by the formula above.
+(u_c^2/3) (n/2 + 1) N, each by the formula above; in fp32 it sums chunks of `thin.CHUNK`.
 
 The residual of a row is sub-Gaussian in the secret signs with proxy ||e_i||^2, and ||e_i||^2 is what V bounds. Where
-data fit none of this, rows look suspicious; `examine` then decides without a model of the data.
+data fit none of this, rows look suspicious; `examine` then decides without a model of the data. That is also why
+row statistics may come from a sample of the columns.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from typing import Any
 
 from kernel_contracts.formats import Format, wider
 from kernel_contracts.numerics.freivalds.arrays import Arrays
+from kernel_contracts.numerics.freivalds.thin import CHUNK
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,32 +87,44 @@ def norms(ops: Arrays, facts: RowFacts) -> Any:
     return base + ops.maximum(facts.sketch - 4 * base, 0.0)
 
 
-def variance(
-    ops: Arrays,
+def inner(
     facts: RowFacts,
+    norm: Any,
     arithmetic: Arithmetic,
     k: int,
     n: int,
     alpha: float = 1.0,
     unit: tuple[float, float] = (1.0, 1.0),
-    *,
-    rounded: bool = True,
 ) -> Any:
-    """V of every row, the check's own rounding included; without that of the output where `rounded` is false.
+    """V of every row but for the rounding of the output: accumulation, operands and the check itself.
 
-    `unit` is what A and B were scaled by, powers of two: thresholds of underflow scale along.
+    `norm` is N. `unit` is what A and B were scaled by, powers of two: thresholds of underflow scale along.
     """
-    v_a, v_o, v_c = (fmt.u**2 / 3 for fmt in (arithmetic.accumulator, arithmetic.output, arithmetic.check))
-    q, norm = facts.squares, norms(ops, facts)
-    inner = k / 3 * norm + (k / 6 + 1) * q
-    accumulated = v_a * (_chunked(norm, q, k, arithmetic.chunk) if 0 < arithmetic.chunk < k else inner)
+    v_a, v_c = (fmt.u**2 / 3 for fmt in (arithmetic.accumulator, arithmetic.check))
+    q = facts.squares
+    accumulated = v_a * _ordered(norm, q, k, arithmetic.chunk)
     whole = alpha**2 * norm + facts.added
     if alpha != 1.0 or _present(facts.added):
         accumulated = alpha**2 * accumulated + 3 * v_a * whole  # scaling and two additions, rounded each
-    out = v_o * whole if arithmetic.rounds_output and rounded else 0.0
-    check = v_c * (alpha**2 * ((n / 2 + 1) * q + inner) + (n / 2 + 1) * whole)
+    own = CHUNK if arithmetic.check.precision <= 24 else 0
+    check = v_c * (alpha**2 * (_signed(n, own) * q + _ordered(norm, q, k, own)) + _signed(n, own) * whole)
     coerced = operand_term(arithmetic, q) * alpha**2
-    return accumulated + out + check + coerced + _subnormal(arithmetic, k, n, alpha, unit)
+    return accumulated + check + coerced + _subnormal(arithmetic, k, n, alpha, unit)
+
+
+def rounding(
+    facts: RowFacts,
+    norm: Any,
+    arithmetic: Arithmetic,
+    n: int,
+    alpha: float = 1.0,
+    unit: tuple[float, float] = (1.0, 1.0),
+) -> Any:
+    """The share of V that rounding of the output adds."""
+    if not arithmetic.rounds_output:
+        return 0.0
+    least = arithmetic.output.least_subnormal * unit[0] * unit[1] / 2
+    return arithmetic.output.u**2 / 3 * (alpha**2 * norm + facts.added) + n * least**2
 
 
 def operand_term(arithmetic: Arithmetic, q: Any) -> Any:
@@ -118,22 +132,24 @@ def operand_term(arithmetic: Arithmetic, q: Any) -> Any:
     return 2 * (2 * arithmetic.operands.u) ** 2 * q if arithmetic.operands is not None else 0.0
 
 
-def _chunked(norm: Any, q: Any, k: int, chunk: int) -> Any:
-    """The expected sum of squared partial sums, and of squared products, summed in chunks."""
+def _ordered(norm: Any, q: Any, k: int, chunk: int) -> Any:
+    """The expected sum of squared partial sums, and of squared products: in any order, or in chunks."""
+    if not 0 < chunk < k:
+        return k / 3 * norm + (k / 6 + 1) * q
     whole = chunk**2 / (3 * k) + k / (3 * chunk) + 1 / 6
     return whole * norm + (chunk / 2 + k / (6 * chunk) + 1) * q
 
 
+def _signed(n: int, chunk: int) -> float:
+    """The same over the squared norm of the terms where these have random signs."""
+    return (chunk / 2 + n / (2 * chunk) if 0 < chunk < n else n / 2) + 1
+
+
 def _subnormal(arithmetic: Arithmetic, k: int, n: int, alpha: float, unit: tuple[float, float]) -> float:
-    """Below the normal range an operation errs by half the least subnormal instead: 2 K of them, and the output."""
-
-    def half(fmt: Format) -> float:
-        return fmt.least_subnormal * unit[0] * unit[1] / 2
-
-    each = 2 * k * half(arithmetic.accumulator) ** 2 * max(alpha**2, 1.0)
-    out = half(arithmetic.output) ** 2 if arithmetic.rounds_output else 0.0
+    """Below the normal range an operation errs by half the least subnormal instead: 2 K of them."""
+    each = (arithmetic.accumulator.least_subnormal * unit[0] * unit[1] / 2) ** 2
     check = 2 * (k + n) * (arithmetic.check.least_subnormal / 2) ** 2
-    return n * (each + out) + check
+    return n * 2 * k * each * max(alpha**2, 1.0) + check
 
 
 def _present(added: Any) -> bool:

@@ -209,8 +209,8 @@ def _narrowed(evidence: Evidence, row: ExactRow, found: Array, suspicious: int) 
     declared = evidence.arithmetic.accumulator
     return (
         "accumulator_narrowed",
-        f"row {row.row} errs like sums kept to about {bits:.0f} bits, {declared.precision} declared; "
-        f"{suspicious} suspicious rows",
+        f"row {row.row} errs like sums kept to about {bits:.0f} bits, {declared.precision} declared"
+        + f"; {suspicious} suspicious rows" * bool(suspicious),
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from kernel_contracts.errors import ArithmeticScopeError, UsageError
 from kernel_contracts.formats import FORMATS, Format, find, wider
-from kernel_contracts.numerics.freivalds.arrays import dtype_name, host, is_torch, native
+from kernel_contracts.numerics.freivalds.arrays import adapter, dtype_name, host, is_jax, is_torch, is_traced, native
 from kernel_contracts.numerics.freivalds.model import Arithmetic
 from kernel_contracts.numerics.freivalds.screen import Addend
 
@@ -57,7 +57,7 @@ def understand(
     chunk: int = 0,
 ) -> Operands:
     """Raises UsageError or ArithmeticScopeError in one sentence."""
-    a, b, c = native(*(_array(x, name) for x, name in ((a, "a"), (b, "b"), (c, "c"))))
+    a, b, c = native(*(_array(x, name) for x, name in ((a, "a"), (b, "b"), (c, "c"))), precision=precision)
     if set(transpose) - {"a", "b"}:
         raise UsageError(f"transpose={transpose!r}: name the operands that are transposed: a, b or ab")
     a, b = (_transposed(x) if name in transpose else x for x, name in ((a, "a"), (b, "b")))
@@ -111,13 +111,17 @@ def added_rows(addends: Sequence[Addend], n: int) -> Any:
 def _array(x: Any, name: str) -> Any:
     if is_torch(x):
         return x.detach()
+    if is_traced(x):
+        raise UsageError(f"{name} has no values yet; check a product of JAX outside of jit and grad")
+    if is_jax(x):
+        return x
     if hasattr(x, "__array__") or isinstance(x, list | tuple):
         return np.asarray(x)
-    raise UsageError(f"{name} is a {type(x).__name__}; give an array of NumPy or a tensor of PyTorch")
+    raise UsageError(f"{name} is a {type(x).__name__}; give an array of NumPy or JAX or a tensor of PyTorch")
 
 
 def _transposed(x: Any) -> Any:
-    return x.transpose(-1, -2) if is_torch(x) else np.swapaxes(x, -1, -2)
+    return x.transpose(-1, -2) if is_torch(x) else x.swapaxes(-1, -2)
 
 
 def _fit(a: Any, b: Any, c: Any) -> None:
@@ -144,7 +148,7 @@ def _batched(x: Any, lead: tuple[int, ...]) -> Any:
     if tuple(x.shape[:-2]) == lead:
         return x
     shape = (*lead, *x.shape[-2:])
-    return x.expand(*shape) if is_torch(x) else np.broadcast_to(x, shape)
+    return adapter(x, "fp32").broadcast(x, shape)
 
 
 def _format(x: Any, name: str) -> Format:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,12 @@ from numpy.typing import NDArray
 
 from kernel_contracts.errors import ArithmeticScopeError, UsageError
 from kernel_contracts.numerics.freivalds import integers, look, quantum
-from kernel_contracts.numerics.freivalds.arrays import adapter, host
+from kernel_contracts.numerics.freivalds.arrays import Arrays, adapter, host
 from kernel_contracts.numerics.freivalds.operands import Operands, matrices, understand
-from kernel_contracts.numerics.freivalds.quantiles import NINETY_NINE, deviation
-from kernel_contracts.numerics.freivalds.screen import prepare, screen
+from kernel_contracts.numerics.freivalds.quantiles import deviation
+from kernel_contracts.numerics.freivalds.screen import Screened, prepare, screen
+from kernel_contracts.numerics.freivalds.sensitivity import Sensitivity
+from kernel_contracts.numerics.freivalds.standing import LOOKS, Standing, standing
 from kernel_contracts.numerics.freivalds.vectors import Vectors, draw
 from kernel_contracts.numerics.freivalds.verdict import Fault, ProductCheck
 
@@ -27,7 +30,7 @@ def check_product(
     *,
     accumulate: str = "",
     operands: str = "",
-    vectors: int = 2,
+    vectors: int = 1,
     block: int = 0,
     seed: int | None = None,
     alpha: float = 1.0,
@@ -44,11 +47,12 @@ def check_product(
 
     Arrays of NumPy (ml_dtypes included), whatever turns into one, or tensors of PyTorch; matrices or batches.
     `accumulate` is the format in which products are summed (default fp32, or fp64 for fp64), `operands` one to which
-    they may be cut first (`tf32`). `vectors` secret vectors, of signs and Gaussian in turn, each on blocks of `block`
-    columns where that is not 0. `transpose` names the operands that are stored transposed. `false_alarm` bounds the
-    probability of accusing an honest product under the rounding model; with `rigorous` the bound of an accusation is
-    the worst case and none is possible. Integers are compared exactly. `precision` is that of the check, fp32 or fp64;
-    `chunk` promises that no more terms than that are summed in one go, which lowers what is found.
+    they may be cut first (`tf32`). `vectors` secret vectors, one of graded signs or several of signs and Gaussian in
+    turn, each on blocks of `block` columns where that is not 0. `transpose` names the operands that are stored
+    transposed. `false_alarm` bounds the probability of accusing an honest product under the rounding model; with
+    `rigorous` the bound of an accusation is the worst case and none is possible. Integers are compared exactly.
+    `precision` is that of the check, fp32 or fp64; `chunk` promises that no more terms than that are summed in one go,
+    which lowers what is found.
 
     Requirement: a and b are what the product was made from. Raises UsageError and ArithmeticScopeError.
     """
@@ -81,38 +85,65 @@ def _reals(given: Operands, secret: Vectors, false_alarm: float, rigorous: bool,
         )
         residual, variance = ops.to_numpy(seen.residual), ops.to_numpy(seen.variance)
         ratio = np.where(residual == 0, 0.0, np.abs(residual) / np.sqrt(variance))
-        loud = ~((ratio <= threshold) & (variance < np.inf))
-    suspects = {tuple(int(i) for i in place) for place in np.argwhere(loud.any(axis=(-1, -2)))}
-    statistic, also = _quantum(given, secret, residual, ops.to_numpy(seen.inner), false_alarm)
-    suspects |= set(also)
-    faults: list[Fault] = []
-    examined = cleared = unexamined = 0
-    z = float(np.max(ratio, initial=0.0)) if np.isfinite(ratio).all() else float("inf")
-    if suspects:
-        z = max((float(np.max(ratio[p], initial=0.0)) for p in np.ndindex(given.batch) if p not in suspects), default=0)
-    for place in sorted(suspects):
+        usual = standing(ratio, threshold)
+        suspects: set[tuple[int, ...]] = set()
+        z = float(np.max(ratio, initial=0.0))
+        if not (z <= threshold and np.max(variance, initial=0.0) < np.inf):
+            loud = ~((ratio <= threshold) & (variance < np.inf))
+            suspects = {tuple(int(i) for i in place) for place in np.argwhere(loud.any(axis=(-1, -2)))}
+        statistic, also = _quantum(given, secret, residual, ops.to_numpy(seen.inner))
+
+    def task(place: tuple[int, ...]) -> look.Task:
         left, middle, right_, addends = matrices(given, place)
-        task = look.Task(
+        return look.Task(
             left, middle, right_, given.alpha, addends, given.arithmetic, secret, threshold, false_alarm,
             rigorous, place,
         )  # fmt: skip
-        found = look.look(task, also.get(place, ()))
+
+    glanced = _glance(usual, suspects, task, also)
+    suspects |= set(also)
+    faults: list[Fault] = []
+    examined = cleared = glanced
+    unexamined = 0
+    if suspects:
+        z = max((float(np.max(ratio[p], initial=0.0)) for p in np.ndindex(given.batch) if p not in suspects), default=0)
+    for place in sorted(suspects):
+        found = look.look(task(place), also.get(place, ()))
         faults += found.faults
         examined += found.examined
         cleared += found.cleared
         unexamined += found.unexamined
         z = max(z, found.z)
-    floor, rms = _floor(given, secret, ops.to_numpy(seen.norms), variance, threshold)
+    sensitivity = _sensitivity(given, secret, seen, ops, false_alarm, rigorous, usual)
     return ProductCheck(
-        not faults, tuple(faults), z, threshold, floor, rms, 0.0 if rigorous else false_alarm, 0.01,
+        not faults, tuple(faults), z, threshold, sensitivity, 0.0 if rigorous else false_alarm, 0.01,
         len(secret.kinds), max(secret.width, 1) if len(secret.blocks) > 1 else 0, secret.seed,
         given.arithmetic.check.name, examined, cleared, unexamined, statistic, time.perf_counter() - began,
-        given.dims, _formats(given),
+        given.dims, _formats(given), float(usual.limit[0]),
     )  # fmt: skip
 
 
+def _glance(
+    usual: Standing,
+    suspects: set[tuple[int, ...]],
+    task: Callable[[tuple[int, ...]], look.Task],
+    also: dict[tuple[int, ...], tuple[int, ...]],
+) -> int:
+    """Rows that stand out: wrong ones, and those of products under suspicion, join `also`; the others are counted."""
+    rows: dict[tuple[int, ...], list[int]] = {}
+    for *batch, row in usual.places:
+        rows.setdefault(tuple(batch), []).append(row)
+    cleared = 0
+    for place, some in rows.items():
+        wrong = some if place in suspects else look.glance(task(place), some)
+        cleared += len(some) - len(wrong)
+        if wrong:
+            also[place] = tuple(dict.fromkeys([*wrong, *also.get(place, ())]))
+    return cleared
+
+
 def _quantum(
-    given: Operands, secret: Vectors, residual: Array, inner: Array, false_alarm: float
+    given: Operands, secret: Vectors, residual: Array, inner: Array
 ) -> tuple[quantum.Quantum | None, dict[tuple[int, ...], tuple[int, ...]]]:
     """The second statistic of each product, the loudest kept, and the rows that an alarm wants examined."""
     ar = given.arithmetic
@@ -127,7 +158,7 @@ def _quantum(
         rows = quantum.choose(given.dims[0], secret.seed)
         c = np.asarray(host(given.c[place])[rows], np.float64)
         found = quantum.quantum(
-            c, residual[place][rows], secret.values, inner[place][rows], ar.output, rows, false_alarm / len(places)
+            c, residual[place][rows], secret.values, inner[place][rows], ar.output, rows, LOOKS / len(places)
         )
         if found is None:
             continue
@@ -138,25 +169,14 @@ def _quantum(
     return kept, also
 
 
-def _floor(given: Operands, secret: Vectors, norms: Array, variance: Array, threshold: float) -> tuple[float, float]:
-    """Detection floor over the output's rms, and that rms.
-
-    An error d in one element moves the residual of a vector of signs by d, so it is found when d less the honest
-    residual passes the threshold: with probability 0.99 from (threshold + 2.33) sqrt(V) on. Rows differ; the V that 99%
-    of them do not exceed is taken.
-    """
-    if variance.size == 0:
-        return float("inf"), 0.0
-    width = max(secret.width, 1)
-    signs = [i for i, kind in enumerate(secret.column_kinds()) if kind == "signs"]
-    finite, seen = norms[np.isfinite(norms)], variance[..., signs]
-    seen = seen[np.isfinite(seen)]
-    if not finite.size or not seen.size:
-        return float("inf"), 0.0
-    rms = abs(given.alpha) * float(np.sqrt(np.mean(finite) / width))
-    at = min(seen.size - 1, int(0.99 * seen.size))
-    absolute = (threshold + NINETY_NINE) * float(np.sqrt(np.partition(seen, at)[at]))
-    return (absolute / rms if rms > 0 else float("inf")), rms
+def _sensitivity(
+    given: Operands, secret: Vectors, seen: Screened, ops: Arrays, false_alarm: float, rigorous: bool, usual: Standing
+) -> Sensitivity:
+    variance, norms = ops.to_numpy(seen.variance)[..., 0], ops.to_numpy(seen.norms)
+    return Sensitivity(
+        variance, norms, secret.width, given.alpha, secret.kinds[0], float(usual.limit[0]), float(usual.scale[0]),
+        usual.doubt, given.arithmetic, given.dims, false_alarm, rigorous,
+    )  # fmt: skip
 
 
 def _integers(given: Operands, secret: Vectors, began: float) -> ProductCheck:
@@ -166,15 +186,16 @@ def _integers(given: Operands, secret: Vectors, began: float) -> ProductCheck:
         )
     faults: list[Fault] = []
     missed = 0.0
+    count = max(2, len(secret.kinds))  # where products wrap, one vector alone misses the worst half the time
     for place in np.ndindex(given.batch):
         a, b, c, _ = matrices(given, place)
-        found = integers.residual(a, b, c, len(secret.kinds), secret.seed)
+        found = integers.residual(a, b, c, count, secret.seed)
         missed = max(missed, found.missed)
         for row in found.rows[: look.FIRST]:
             faults.append(_integer_fault(a, b, c, int(row), place, len(found.rows)))
     return ProductCheck(
-        not faults, tuple(faults), float("inf") if faults else 0.0, 0.0, 0.0, 0.0, 0.0, missed,
-        len(secret.kinds), 0, secret.seed, "integers", len(faults), 0, 0, None, time.perf_counter() - began,
+        not faults, tuple(faults), float("inf") if faults else 0.0, 0.0, None, 0.0, missed,
+        count, 0, secret.seed, "integers", len(faults), 0, 0, None, time.perf_counter() - began,
         given.dims, _formats(given),
     )  # fmt: skip
 

@@ -28,7 +28,3 @@ def mean_square(probability: float, terms: float) -> float:
     x = -math.log(probability)
     n = max(terms, 1.0)
     return 1 + 2 * math.sqrt(x / n) + 2 * x / n
-
-
-#: A standard normal variable is below this with probability 0.99.
-NINETY_NINE = 2.3263478740408408

@@ -6,7 +6,8 @@ that, the mean square of the residuals is 1 for a product rounded once, whatever
 rounding, a scale that is off by half a spacing or an accumulator too narrow, which no tolerance per element sees.
 
 It presumes that roundings are independent. Nearly constant products share them; then all rows lean the same way for
-the same vector, and the statistic says `valid` False. An alarm is never an accusation: rows are examined exactly.
+the same vector, and the statistic says `valid` False. An alarm is never an accusation: rows are examined exactly. So
+its limit is one that a hundredth of honest products may pass (`standing.LOOKS`).
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class Quantum:
     mean_square: float
     limit: float
     lean: float
-    """Largest mean over the rows, in standard deviations: large where roundings are shared or biased."""
+    """Largest mean over the rows, in standard deviations of what they are: large where rows share their roundings."""
     valid: bool
     rows: tuple[int, ...]
 
@@ -75,7 +76,8 @@ def quantum(
         z = np.where(residual == 0, 0.0, residual / np.sqrt(variance))
     if not np.isfinite(z).all():
         return None
-    lean = float(np.max(np.abs(np.mean(z, axis=0))) * math.sqrt(z.shape[0]))
+    size = np.sqrt(np.mean(z**2, axis=0))
+    lean = float(np.max(np.abs(np.mean(z, axis=0)) / np.maximum(size, 1e-300)) * math.sqrt(z.shape[0]))
     values = len(np.unique(c))
     varied = values >= min(c.size, 2 ** (output.precision - 1)) / 4
     limit = mean_square(probability, z.size)

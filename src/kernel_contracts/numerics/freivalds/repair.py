@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from kernel_contracts.numerics.freivalds import jax_arrays
+from kernel_contracts.numerics.freivalds.arrays import is_jax, is_torch
 from kernel_contracts.numerics.freivalds.product import check_product
 from kernel_contracts.numerics.freivalds.verdict import ProductCheck
 
@@ -39,7 +41,7 @@ def repair(a: Any, b: Any, c: Any, multiply: Callable[[], Any] | None = None, **
     if before.ok:
         return Repair(c, (), before, before)
     fresh = multiply() if multiply is not None else _plain(a, b, c)
-    value = c.clone() if hasattr(c, "clone") else np.array(c)
+    value = c.clone() if is_torch(c) else np.array(c)
     replaced: set[tuple[int, ...]] = set()
     result = before
     for _ in range(2):
@@ -52,7 +54,7 @@ def repair(a: Any, b: Any, c: Any, multiply: Callable[[], Any] | None = None, **
         result = check_product(a, b, value, **how)
         if result.ok:
             break
-    return Repair(value, tuple(sorted(replaced)), before, result)
+    return Repair(jax_arrays.like(value, c) if is_jax(c) else value, tuple(sorted(replaced)), before, result)
 
 
 def _plain(a: Any, b: Any, c: Any) -> Any:

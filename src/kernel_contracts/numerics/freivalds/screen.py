@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from kernel_contracts.numerics.freivalds import model
 from kernel_contracts.numerics.freivalds.arrays import Arrays
 from kernel_contracts.numerics.freivalds.quantiles import mean_square
-from kernel_contracts.numerics.freivalds.thin import read
-from kernel_contracts.numerics.freivalds.vectors import Vectors
+from kernel_contracts.numerics.freivalds.thin import (
+    WHOLE,
+    Pass,
+    Picked,
+    alike,
+    read,
+    sampled,
+    slab,
+    typical,
+)
+from kernel_contracts.numerics.freivalds.vectors import GRADE, Vectors
 
-CENTRED = 0.1
+CENTRED = 0.3
 """Share of Q up to which the means' part of N is bounded rather than computed."""
+
+
+#: By how much ||r o e||^2 may exceed ||e||^2, given the magnitudes of r.
+_SPREAD: dict[str, Callable[[float, int], float]] = {
+    "signs": lambda p, n: 1.0,
+    "graded": lambda p, n: (1 + GRADE) ** 2,
+    "gaussian": mean_square,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +48,9 @@ class Block:
     centred: bool
     """Whether means add so little that their bound (Cauchy-Schwarz) may stand for them: spares the row sums of A."""
     flat: float | None
-    """The largest s_k^2 where all are alike: then ||A_i||^2 times it stands for Q_i, which spares the squares of A."""
+    """The mean s_k^2 where all are alike: then ||A_i||^2 times it stands for Q_i."""
+    weights: Any
+    """How Q_i is taken from A: None for ||A_i||^2, some columns, or s_k^2 for all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +61,8 @@ class Right:
     vectors: Vectors
     secrets: list[list[Any]]
     """R itself in the library's arrays, block by block."""
+    thorough: bool = False
+    """Whether statistics are taken from every column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,23 +88,51 @@ class Addend:
     value: Any
 
 
-def prepare(ops: Arrays, b: Any, vectors: Vectors) -> Right:
-    """The pass over B."""
+def prepare(ops: Arrays, b: Any, vectors: Vectors, *, thorough: bool = False) -> Right:
+    """The pass over B; `thorough` takes statistics from every column."""
     blocks, secrets = [], []
     for start, stop in vectors.blocks:
         rs = [ops.vector(vectors.values[start:stop, c]) for c in range(len(vectors.kinds))]
         part = b if len(vectors.blocks) == 1 else b[..., start:stop]
-        found = read(ops, part, rs, [None], column_sums=True)
-        k = max(1, b.shape[-2])
-        means = found.column_sums / k
-        squares = found.squares[0]
-        flat = ops.flat(squares)
-        typical = squares.sum(-1) / k
-        beyond = ops.maximum((means * means).sum(-1) - typical / k, 0.0)
-        centred = flat is not None and float(k * beyond) <= CENTRED * float(typical)
-        blocks.append(Block(found.products, squares, beyond, centred, flat))
+        if len(rs) == len(vectors.blocks) == 1 and not thorough and stop > WHOLE:
+            images = read(ops, part, rs).products
+            simple = alike(ops, part, images[0], about_zero=True)
+            blocks.append(_simple(ops, part, images) if simple else _block(ops, part, [], vectors.seed, images))
+        else:
+            blocks.append(_block(ops, part, rs, None if thorough else vectors.seed, []))
         secrets.append(rs)
-    return Right(blocks, vectors, secrets)
+    return Right(blocks, vectors, secrets, thorough)
+
+
+def _simple(ops: Arrays, b: Any, images: list[Any]) -> Block:
+    """Rows that are alike, about zero."""
+    mean = typical(ops, b)
+    return Block(images, None, 0.0, True, float(mean), None)
+
+
+def _block(ops: Arrays, b: Any, secrets: list[Any], seed: int | None, images: list[Any]) -> Block:
+    """The statistics of B on some columns, with its products unless there are `images` already."""
+    k, n = b.shape[-2], b.shape[-1]
+    seen = slice(0, n) if seed is None else slab(n, seed)
+    found = read(ops, b, secrets, [None], column_sums=True, part=seen)
+    means = found.column_sums / max(1, k)
+    squares = found.squares[0]
+    flat = ops.flat(squares)
+    usual = squares.sum(-1) / max(1, k)
+    share = n / max(1, seen.stop - seen.start)
+    beyond = ops.maximum(share * (means * means).sum(-1) - usual / max(1, k), 0.0)
+    small = flat is not None and float(k * beyond) <= CENTRED * float(usual)
+    weights = None if flat is not None else squares if seed is None else _weights(ops, squares, seed)
+    return Block(images or found.products, squares, beyond, small, flat, weights)
+
+
+def _weights(ops: Arrays, squares: Any, seed: int) -> Any:
+    """Columns of A in proportion to s_k^2, evenly over their running sum; all of them where there are few."""
+    count = sampled(squares.shape[-1])
+    if len(squares.shape) > 1 or squares.shape[-1] <= WHOLE:
+        return squares
+    index, total = ops.pick(squares, (np.arange(count) + (seed % 1009 + 0.5) / 1009) / count)
+    return Picked(index, total / count)
 
 
 def screen(
@@ -99,10 +150,17 @@ def screen(
     k, passes = a.shape[-1], len(right.vectors.kinds)
     images = [y for block in right.blocks for y in block.images]
     centred = all(block.centred for block in right.blocks)
-    ones = [] if centred else [_like(ops.vector([1.0] * k), images[0])]
+    ones = [] if centred else [ops.broadcast(ops.vector([1.0] * k), tuple(images[0].shape))]
     plain = all(block.flat is not None for block in right.blocks)
-    weights = [None] if plain else [block.row_squares for block in right.blocks]
-    left = read(ops, a, [*images, *ones], weights)
+    weights = [None] if plain else [b.row_squares if b.weights is None else b.weights for b in right.blocks]
+    part = slab(k, right.vectors.seed) if plain and not right.thorough else None
+    if part is not None and len(images) == 1 and k > WHOLE:
+        left = read(ops, a, [*images, *ones])
+        same = alike(ops, a, left.products[0])
+        squares = typical(ops, a) if same else read(ops, a, [], [None], part=part).squares[0]
+        left = Pass(left.products, [squares], None)
+    else:
+        left = read(ops, a, [*images, *ones], weights, part=part)
     residuals, variances, inners, sketches, norms = [], [], [], [], []
     for index, (block, (start, stop)) in enumerate(zip(right.blocks, right.vectors.blocks, strict=True)):
         width = stop - start
@@ -114,23 +172,36 @@ def screen(
         for z in raw[1:]:
             sketch = sketch + z * z
         squares = left.squares[0] * block.flat if plain else left.squares[index]
+        sample = not right.thorough and len(a.shape) == 2 and len(squares.shape) == 1
+        if sample and (plain or block.weights is not None):
+            squares = _shrunk(ops, squares, sampled(k), k)
         if centred:
             means = CENTRED * squares  # (sum_k A_ik)^2 <= K ||A_i||^2
         else:
             means = left.products[-1] * left.products[-1] * _last(block.mean_squares)
         facts = model.RowFacts(squares, means, sketch / passes, added)
-        v = model.variance(ops, facts, arithmetic, k, width, alpha, unit)
-        inner = model.variance(ops, facts, arithmetic, k, width, alpha, unit, rounded=False)
-        norms.append(model.norms(ops, facts))
+        norm = model.norms(ops, facts)
+        inner = model.inner(facts, norm, arithmetic, k, width, alpha, unit)
+        v = inner + model.rounding(facts, norm, arithmetic, width, alpha, unit)
+        norms.append(norm)
         for z, found, kind in zip(products, got, right.vectors.kinds, strict=True):
-            # Given Gaussian weights, ||r o e||^2 itself scatters about ||e||^2.
-            spread = mean_square(confidence, width) if kind == "gaussian" else 1.0
+            spread = _SPREAD[kind](confidence, width)
             residuals.append(z - found)
             sketches.append(z)
             variances.append(v * spread)
             inners.append(inner)
     parts = (residuals, variances, inners, sketches, norms)
     return Screened(*(ops.join(part) for part in parts))
+
+
+def _shrunk(ops: Arrays, squares: Any, count: int, k: int) -> Any:
+    """Estimates from `count` of k terms, drawn together by what sampling alone scatters (James and Stein 1961)."""
+    if count >= k:
+        return squares
+    mean = squares.mean()
+    off = squares - mean
+    scatter = (2 / count) * mean * mean
+    return mean + off * ops.maximum(1 - scatter / ((off * off).mean() + 1e-37), 0.0)
 
 
 def _added(
@@ -147,38 +218,17 @@ def _added(
     norm: Any = 0.0
     for addend in addends:
         value = addend.value
-        if len(value.shape) == 1 and len(shape) == 2:  # a bias: one row for all
+        if len(value.shape) == 1:  # a bias: one row for all
             value = value[None, :]
         if value.shape[-1] != 1:
             value = value[..., columns]
-        value = value if value.shape[-1] == shape[-1] else _spread(value, shape)
+        value = value if value.shape[-1] == shape[-1] else ops.broadcast(value, (*value.shape[:-1], shape[-1]))
         found = read(ops, value, secrets, [None])
         products = [z + addend.factor * x for z, x in zip(products, found.products, strict=True)]
         norm = norm + addend.factor**2 * found.squares[0]
     return products, norm
 
 
-def _spread(value: Any, shape: Sequence[int]) -> Any:
-    """value broadcast along the last axis without a copy."""
-    target = (*value.shape[:-1], shape[-1])
-    if hasattr(value, "expand"):
-        return value.expand(*target)
-    import numpy as np
-
-    return np.broadcast_to(value, target)
-
-
 def _last(x: Any) -> Any:
     """A batch of scalars beside a batch of rows."""
     return x[..., None] if len(getattr(x, "shape", ())) else x
-
-
-def _like(ones: Any, image: Any) -> Any:
-    """The vector of ones with the batch dimensions of the images."""
-    if len(image.shape) == 1:
-        return ones
-    if hasattr(image, "expand"):
-        return ones.expand(*image.shape)
-    import numpy as np
-
-    return np.broadcast_to(ones, image.shape)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,26 +10,41 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-_COLUMNS = 4096
-"""Columns that are widened at a time, so that memory stays small."""
+_PANEL = 1 << 19
+"""Elements of B that are widened at a time, so that they stay in the cache."""
 
 
-def rows(a: Array, b: Any, *, double: bool) -> tuple[Array, Array, Array]:
-    """(T, |A||B|, (A o A)(B o B)) for a few rows a (r, K) of float64 against all of b (K, n), any real dtype.
+def products(a: Array, b: Any, *, double: bool) -> Array:
+    """T = a b for a few rows a (r, K) of float64 against all of b (K, n), any real dtype.
 
     T errs by at most K 2^-53 |A||B| where `double` is false. Where it is true it is the sum of exact products and
     two-fold additions, rounded once: its error is below 2^-53 |T| + K^2 2^-104 |A||B| (Ogita, Rump and Oishi 2005,
     proposition 5.5).
     """
-    n = b.shape[1]
-    total, absolute, squares = np.empty((a.shape[0], n)), np.empty((a.shape[0], n)), np.empty((a.shape[0], n))
-    for start in range(0, n, _COLUMNS):
-        part = slice(start, min(start + _COLUMNS, n))
-        wide = np.asarray(b[:, part], dtype=np.float64)
-        total[:, part] = _twofold(a, wide) if double else a @ wide
-        absolute[:, part] = np.abs(a) @ np.abs(wide)
-        squares[:, part] = (a * a) @ (wide * wide)
-    return total, absolute, squares
+    total = np.zeros((a.shape[0], b.shape[1]))
+    if double or b.strides[0] < b.strides[1]:
+        for some in _panels(b.shape[1], b.shape[0]):
+            wide = np.asarray(b[:, some], dtype=np.float64)
+            total[:, some] = _twofold(a, wide) if double else a @ wide
+        return total
+    for some in _panels(*b.shape):
+        total += a[:, some] @ np.asarray(b[some], dtype=np.float64)
+    return total
+
+
+def sizes(a: Array, b: Any) -> tuple[Array, Array]:
+    """(|A||B|, (A o A)(B o B)) for the same."""
+    absolute, squares = np.empty((a.shape[0], b.shape[1])), np.empty((a.shape[0], b.shape[1]))
+    for some in _panels(b.shape[1], b.shape[0]):
+        wide = np.abs(np.asarray(b[:, some], dtype=np.float64))
+        absolute[:, some] = np.abs(a) @ wide
+        squares[:, some] = (a * a) @ (wide * wide)
+    return absolute, squares
+
+
+def _panels(length: int, across: int) -> Iterator[slice]:
+    step = max(16, _PANEL // max(1, across))
+    return (slice(start, min(start + step, length)) for start in range(0, length, step))
 
 
 def _twofold(a: Array, b: Array) -> Array:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from kernel_contracts.numerics.freivalds.quantum import Quantum
+from kernel_contracts.numerics.freivalds.sensitivity import Sensitivity
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +42,8 @@ class ProductCheck:
     """Largest residual over its honest standard deviation."""
     threshold: float
     """What z may be before rows are examined."""
-    floor: float
-    """Smallest error of a single element found with probability 0.99, over the output's root mean square."""
-    output_rms: float
-    """Root mean square of the exact product, estimated from A and B."""
+    sensitivity: Sensitivity | None = field(compare=False, repr=False)
+    """What the detection floor follows from; None for integers."""
     false_alarm: float
     """Bound on the probability of accusing an honest product."""
     missed: float
@@ -65,6 +64,18 @@ class ProductCheck:
     dims: tuple[int, int, int]
     """m, K, n."""
     formats: Mapping[str, str] = field(default_factory=dict)
+    limit: float = 0.0
+    """What z may be before a row that stands out of the others is examined, at most `threshold`."""
+
+    @property
+    def floor(self) -> float:
+        """Smallest error of a single element found with probability 0.99, over the output's root mean square."""
+        return 0.0 if self.sensitivity is None else self.sensitivity.floor
+
+    @property
+    def output_rms(self) -> float:
+        """Root mean square of the exact product, estimated from A and B."""
+        return 0.0 if self.sensitivity is None else self.sensitivity.rms
 
     @property
     def floor_absolute(self) -> float:
@@ -73,8 +84,10 @@ class ProductCheck:
 
     def as_json(self) -> dict[str, Any]:
         """Strict JSON data; special numbers are strings."""
-        record: dict[str, Any] = _plain(asdict(self))
-        return record
+        record = asdict(replace(self, sensitivity=None)) | {"floor": self.floor, "output_rms": self.output_rms}
+        del record["sensitivity"]
+        plain: dict[str, Any] = _plain(record)
+        return plain
 
     def __str__(self) -> str:
         m, k, n = self.dims

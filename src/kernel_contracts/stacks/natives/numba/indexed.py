@@ -12,14 +12,16 @@ prange = range
 def gather(table: Array, index: Array) -> Array:
     out = np.empty((index.shape[0], table.shape[1]), table.dtype)
     for i in prange(index.shape[0]):
-        out[i] = table[index[i]]
+        for d in range(table.shape[1]):
+            out[i, d] = table[index[i], d]
     return out
 
 
 def embedding(table: Array, index: Array) -> Array:
     out = np.empty((index.shape[0], table.shape[1]), table.dtype)
     for i in prange(index.shape[0]):
-        out[i] = table[index[i]]
+        for d in range(table.shape[1]):
+            out[i, d] = table[index[i], d]
     return out
 
 
@@ -34,7 +36,8 @@ def index_select(x: Array, index: Array) -> Array:
 def scatter(base: Array, updates: Array, index: Array) -> Array:
     out = base.copy()
     for i in range(index.shape[0]):
-        out[index[i]] = updates[i]
+        for d in range(base.shape[1]):
+            out[index[i], d] = updates[i, d]
     return out
 
 

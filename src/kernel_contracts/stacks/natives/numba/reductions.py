@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from kernel_contracts.stacks.natives.numba._arrays import Array
@@ -58,26 +60,39 @@ def cumsum(x: Array) -> Array:
 def softmax(x: Array) -> Array:
     out = np.empty(x.shape, x.dtype)
     for r in prange(x.shape[0]):
-        e = np.exp(x[r] - np.max(x[r]))
-        out[r] = e / np.sum(e)
+        top = np.max(x[r])
+        total = x.dtype.type(0)
+        for i in range(x.shape[1]):
+            e = math.exp(x[r, i] - top)
+            out[r, i] = e
+            total += e
+        for i in range(x.shape[1]):
+            out[r, i] /= total
     return out
 
 
 def log_softmax(x: Array) -> Array:
     out = np.empty(x.shape, x.dtype)
     for r in prange(x.shape[0]):
-        d = x[r] - np.max(x[r])
-        out[r] = d - np.log(np.sum(np.exp(d)))
+        top = np.max(x[r])
+        total = x.dtype.type(0)
+        for i in range(x.shape[1]):
+            total += math.exp(x[r, i] - top)
+        for i in range(x.shape[1]):
+            out[r, i] = x[r, i] - top - math.log(total)
     return out
 
 
 def layernorm(x: Array, gamma: Array, beta: Array, eps: float = 1e-5) -> Array:
     one = x.dtype.type
-    count = one(x.shape[1])
     out = np.empty(x.shape, x.dtype)
     for r in prange(x.shape[0]):
-        d = x[r] - np.sum(x[r]) / count
-        out[r] = d * (one(1) / np.sqrt(np.sum(d * d) / count + one(eps))) * gamma + beta
+        mean, squares = np.sum(x[r]) / one(x.shape[1]), one(0)
+        for i in range(x.shape[1]):
+            squares += (x[r, i] - mean) * (x[r, i] - mean)
+        factor = one(1) / math.sqrt(squares / one(x.shape[1]) + one(eps))
+        for i in range(x.shape[1]):
+            out[r, i] = (x[r, i] - mean) * factor * gamma[i] + beta[i]
     return out
 
 
@@ -85,5 +100,10 @@ def rmsnorm(x: Array, weight: Array, eps: float = 1e-6) -> Array:
     one = x.dtype.type
     out = np.empty(x.shape, x.dtype)
     for r in prange(x.shape[0]):
-        out[r] = x[r] / np.sqrt(np.sum(x[r] * x[r]) / one(x.shape[1]) + one(eps)) * weight
+        squares = one(0)
+        for i in range(x.shape[1]):
+            squares += x[r, i] * x[r, i]
+        factor = one(1) / math.sqrt(squares / one(x.shape[1]) + one(eps))
+        for i in range(x.shape[1]):
+            out[r, i] = x[r, i] * factor * weight[i]
     return out
