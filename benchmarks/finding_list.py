@@ -97,6 +97,12 @@ def _updates() -> tuple[Any, ...]:
     )
 
 
+def _wide_updates() -> tuple[Any, ...]:
+    rng, shape = np.random.default_rng(1), (63_652, 4)
+    index = rng.integers(0, 16, shape[0])
+    return (np.zeros((16, 4)), rng.normal(size=shape) * 10.0 ** rng.integers(-20, 20, shape), index)
+
+
 TABLE = np.arange(1, 11, dtype=np.float32).reshape(10, 1)
 ROW = np.ascontiguousarray(TABLE.T)
 PAST, LAST = np.array([10]), np.array([-1])
@@ -330,7 +336,7 @@ KNOWN: Sequence[Known] = (
         "C-CMP-03",
         ("hung",),
         (np.zeros((0, 8), np.float32), np.ones(8, np.float32), np.zeros((0, 8), np.float32)),
-        lambda: "20 answers",
+        lambda: "1000 answers",
         "fp32",
         timeout=15.0,
         tries=8,
@@ -585,6 +591,20 @@ KNOWN: Sequence[Known] = (
         lambda: math.nan,
         "fp32",
         16,
+    ),
+    Known(
+        "N6",
+        "ScatterND with reduction=add gives other bits from call to call",
+        "onnxruntime",
+        "scatter_add",
+        "C-ORD-02",
+        ("run_dependent", "load_dependent"),
+        _wide_updates(),
+        lambda: "one answer",
+        "fp64",
+        3,
+        calls=100,
+        tries=4,
     ),
 )
 
