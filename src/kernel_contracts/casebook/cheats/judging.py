@@ -12,7 +12,7 @@ import numpy as np
 
 from kernel_contracts.casebook.base import Cheat
 
-_held = []
+_held: list[object] = []
 
 
 def _softmax(x):
