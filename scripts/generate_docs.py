@@ -218,11 +218,11 @@ def readme_page() -> str:
 
 def cheats_page() -> str:
     """The page with the table of all 44: the kernels that cheat, then those that fail without intent."""
-    from kernel_contracts.casebook import cheats, control_kernels, fault_cases
+    from kernel_contracts.casebook import cheat_kernels, control_kernels, fault_cases
 
     rows = [
         (c.number, c.name, c.kernel.__name__, c.class_id, c.signatures or ("none: nothing is gained",), c.how)
-        for c in cheats()
+        for c in cheat_kernels()
     ]
     for control in control_kernels().values():
         number, _, name = control.name.partition(" ")
