@@ -56,5 +56,5 @@ def test_a_kernel_that_does_without_conforms(file: Path) -> None:
 
 
 def test_what_is_not_there_cannot_be_forbidden(file: Path) -> None:
-    with pytest.raises(UsageError, match="--forbid numpy.matmull: there is no such function"):
+    with pytest.raises(UsageError, match=r"--forbid numpy\.matmull: there is no such function"):
         verdict(f"{file}:without", "numpy.matmull")

@@ -63,7 +63,7 @@ def _map_users(user: int, group: int) -> None:
     """The same ids inside as outside."""
     for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
         try:
-            Path("/proc/self", name).write_text(text, encoding="ascii")
+            Path("/proc/self", name).write_bytes(text.encode())
         except OSError:
             continue
 
