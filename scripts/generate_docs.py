@@ -15,6 +15,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[1]
 REFERENCE = REPOSITORY / "docs" / "reference"
+CHEATS = REPOSITORY / "docs" / "cheats.md"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -215,12 +216,40 @@ def readme_page() -> str:
     return text
 
 
+def cheats_page() -> str:
+    """The page with the table of all 44: the kernels that cheat, then those that fail without intent."""
+    from kernel_contracts.casebook import cheat_kernels, control_kernels, fault_cases
+
+    rows = [
+        (c.number, c.name, c.kernel.__name__, c.class_id, c.signatures or ("none: nothing is gained",), c.how)
+        for c in cheat_kernels()
+    ]
+    for control in control_kernels().values():
+        number, _, name = control.name.partition(" ")
+        if number.isdigit():
+            rows.append(
+                (int(number), name, control.kernel.__name__, control.class_id, control.signatures, "its values")
+            )
+    for number, case in ((40, fault_cases()["O16"]), (43, fault_cases()["O30"])):
+        rows.append((number, f"case {case.id}", "faulty", case.class_id, case.signatures, "its values"))
+    shown = [
+        (str(n), name, f"`{kernel}`", class_id, _ticked(names) if "none" not in names[0] else names[0], how)
+        for n, name, kernel, class_id, names, how in sorted(rows)
+    ]
+    made = table(("", "what it does", "kernel", "class", "signature", "found by"), shown)
+    text = CHEATS.read_text("utf-8")
+    return re.sub(
+        r"<!-- table -->.*<!-- end -->", lambda _: f"<!-- table -->\n\n{made}\n\n<!-- end -->", text, flags=re.S
+    )
+
+
 def pages() -> dict[Path, str]:
     """Every page that is generated, in whole or in part, with its text."""
     return {
         REPOSITORY / "README.md": readme_page(),
         REFERENCE / "vocabulary.md": vocabulary_page(),
         REFERENCE / "errors.md": codes_page(),
+        CHEATS: cheats_page(),
     }
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kernel_contracts import api
-from kernel_contracts.casebook import cheats, control_kernels, fault_cases
+from kernel_contracts.casebook import cheat_kernels, control_kernels, fault_cases
 from kernel_contracts.casebook.base import Cheat
 from kernel_contracts.checking import Result
 from kernel_contracts.classes import classes
@@ -39,7 +39,7 @@ def no_replays() -> Iterator[None]:
         path.unlink(missing_ok=True)
 
 
-@pytest.mark.parametrize("cheat", cheats(), ids=lambda c: f"{c.number} {c.name}")
+@pytest.mark.parametrize("cheat", cheat_kernels(), ids=lambda c: f"{c.number} {c.name}")
 def test_caught_by_name_or_without_gain(cheat: Cheat, no_replays: None) -> None:
     found = results(cheat)
     assert len(found) == len(cheat.dtypes)
@@ -59,7 +59,7 @@ def test_caught_by_name_or_without_gain(cheat: Cheat, no_replays: None) -> None:
 
 
 def test_every_number_of_the_survey_has_a_kernel() -> None:
-    numbers = {c.number for c in cheats()}
+    numbers = {c.number for c in cheat_kernels()}
     assert numbers == set(range(1, 34))
     unintended = {int(n.split()[0]) for n in control_kernels() if n.split()[0].isdigit()}
     assert unintended | {40, 43} >= set(range(34, 45))
@@ -67,9 +67,9 @@ def test_every_number_of_the_survey_has_a_kernel() -> None:
 
 
 def test_every_cheat_is_told_by_names_that_exist() -> None:
-    assert {s for c in cheats() for s in c.signatures} <= set(signatures())
-    assert {c.number for c in cheats() if c.conforms} == WITHOUT_GAIN
-    assert all(c.how for c in cheats())
+    assert {s for c in cheat_kernels() for s in c.signatures} <= set(signatures())
+    assert {c.number for c in cheat_kernels() if c.conforms} == WITHOUT_GAIN
+    assert all(c.how for c in cheat_kernels())
 
 
 def test_a_tolerance_that_mentions_the_candidate_is_refused() -> None:

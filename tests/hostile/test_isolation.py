@@ -51,12 +51,15 @@ def judge_files(x):
 
 
 def session_memory(x):
-    """1 where the memory of the session can be opened."""
-    try:
-        with open(f"/proc/{os.getppid()}/mem", "rb"):
-            return np.ones(1)
-    except OSError:
-        return np.zeros(1)
+    """How many of these of the session can be read: its memory, its environment, its mappings."""
+    readable = 0
+    for name in ("mem", "environ", "maps"):
+        try:
+            with open(f"/proc/{os.getppid()}/{name}", "rb") as stream:
+                readable += name == "mem" or bool(stream.read(1))
+        except OSError:
+            continue
+    return np.asarray([float(readable)])
 
 
 def secrets(x):

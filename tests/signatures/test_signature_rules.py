@@ -16,16 +16,18 @@ from kernel_contracts.signatures.base import EXPLAINS
 RULES = signatures()
 BY_OUTCOME = {"crashed", "hung", "out_of_memory", "raised"}
 BY_DEFECT = {
-    "alignment_dependent", "batch_dependent", "cache_dependent", "caller_state_changed", "first_call_differs",
-    "load_dependent", "rank_disagreement", "run_dependent", "scale_dependent", "stale_output", "subnormals_mixed",
-    "thread_dependent", "tuning_leaves_trace", "unwritten_output", "wrong_count", "wrong_dtype", "wrong_shape",
-    "wrong_type",
+    "alignment_dependent", "batch_dependent", "cache_dependent", "cached_output", "caller_state_changed",
+    "fallback_used", "first_call_differs", "judge_tampered", "late_write", "load_dependent", "rank_disagreement",
+    "run_dependent", "scale_dependent", "seed_replay", "stale_output", "subnormals_mixed", "thread_dependent",
+    "tuning_leaves_trace", "unwritten_output", "wrong_count", "wrong_dtype", "wrong_shape", "wrong_type",
+    "zero_mishandled",
 }  # fmt: skip
 BY_MUTANT = {m.signature for m in mutants().values()}
 #: Signatures of mutants that are recognized by what came back; `wrong_value` is what is left without a name of its own.
 BY_ANSWER = {"overflowed", "nan_lost", "index_misplaced", "wrong_value"}
 INF = float("inf")
 CONSTANT = {"output_constant": 1.0, "oracle_constant": 0.0}
+RETURNED = {"input_returned": 1.0}
 REFUSE = {"may_refuse": 1.0, "must_refuse": 1.0}
 
 
@@ -44,6 +46,18 @@ MATCHING: dict[str, list[tuple[Evidence, str]]] = {
         (
             evidence(seen(9.0, readings=CONSTANT), seen(8.0, readings=CONSTANT), seen(7.0, size=1)),
             "every element is 3 in all 2",
+        )
+    ],
+    "input_returned": [
+        (
+            evidence(seen(9.0, readings=RETURNED), seen(8.0, readings=RETURNED), seen(0.1)),
+            "the output is an input, bit for bit, in all 2",
+        )
+    ],
+    "result_forged": [
+        (
+            evidence(seen(outcome=Outcome.CRASHED, detail="tampered with the control channel: an answer out of turn")),
+            "an answer out of turn",
         )
     ],
     "accepted_unsupported": [(evidence(seen(9.0, readings=REFUSE, D=63)), "at D=63, where it must raise")],
@@ -211,6 +225,8 @@ SILENT: dict[str, list[Evidence]] = {
         evidence(seen(9.0, readings=CONSTANT), seen(9.0, readings={"output_constant": 0.0, "oracle_constant": 0.0})),
         evidence(seen(9.0, size=1, readings=CONSTANT)),
     ],
+    "input_returned": [evidence(seen(9.0, readings={"input_returned": 1.0}), seen(8.0)), evidence(seen(9.0))],
+    "result_forged": [evidence(seen(outcome=Outcome.CRASHED, detail="killed by SIGSEGV")), evidence(seen(9.0))],
     "accepted_unsupported": [evidence(seen(9.0)), evidence(seen(9.0, readings={"must_refuse": 0.0}))],
     "layout_ignored": [
         evidence(seen(9.0, layout=Layout.STRIDED), seen(9.0)),
@@ -329,7 +345,7 @@ def test_rules_are_tried_in_the_order_of_their_rank() -> None:
     assert list(RULES)[-1] == "wrong_value"
     by_kind = [min(RULES[n].rank for n in group) for group in (BY_OUTCOME, {"input_mutated"}, BY_DEFECT)]
     assert by_kind == sorted(by_kind)
-    early = {"input_mutated", "raised_instead", "send_buffer_mutated", "message_mismatched"}
+    early = {"input_mutated", "raised_instead", "result_forged", "send_buffer_mutated", "message_mismatched"}
     assert by_kind[-1] < min(RULES[n].rank for n in set(RULES) - BY_OUTCOME - BY_DEFECT - early)
 
 

@@ -38,10 +38,10 @@ def control_kernels() -> dict[str, Control]:
 
 
 @cache
-def cheats() -> tuple[Cheat, ...]:
+def cheat_kernels() -> tuple[Cheat, ...]:
     """Every kernel that cheats on purpose, by number."""
     found = [c for module in modules("cheats") for c in module.CHEATS]
     return tuple(sorted(found, key=lambda c: (c.number, c.name)))
 
 
-__all__ = ["Cheat", "Control", "FaultCase", "cheats", "control_kernels", "fault_cases", "modules"]
+__all__ = ["Cheat", "Control", "FaultCase", "cheat_kernels", "control_kernels", "fault_cases", "modules"]

@@ -19,7 +19,8 @@ _NEW_USER, _NEW_NET, _NEW_MOUNT = 0x10000000, 0x40000000, 0x00020000
 _BIND, _REMOUNT, _READ_ONLY, _PRIVATE, _RECURSIVE = 4096, 32, 1, 1 << 18, 16384
 _KEPT_FLAGS = 2 | 4 | 8 | 1024 | 2048 | (1 << 21)
 """nosuid, nodev, noexec, noatime, nodiratime, relatime: a remount must not ask for fewer of them."""
-_SYS_PTRACE, _SYS_ADMIN, _NET_ADMIN = 19, 21, 12
+_GIVEN_UP = (12, 19, 21, 38)
+"""CAP_NET_ADMIN, CAP_SYS_PTRACE, CAP_SYS_ADMIN, and CAP_PERFMON, which lets one read another's environment."""
 _DROP_FROM_BOUNDS, _CAP_VERSION = 24, 0x20080522
 _SET_FLAGS, _UP, _RUNNING = 0x8914, 1, 64
 SHARED = "KERNEL_CONTRACTS_SHARED_NETWORK"
@@ -53,7 +54,7 @@ def enclose(package: Path) -> dict[str, str]:
         _loopback_up()
     if apart and _read_only(libc, package):
         facts["judge_files"] = "read-only"
-    dropped = _drop(libc, _SYS_PTRACE, _SYS_ADMIN, _NET_ADMIN) if os.getuid() == 0 or users else False
+    dropped = _drop(libc) if os.getuid() == 0 or users else False
     out_of_reach = users or (os.getuid() == 0 and dropped)
     return {**facts, "session_memory": "out of reach" if out_of_reach else "as the system has it"}
 
@@ -62,7 +63,7 @@ def _map_users(user: int, group: int) -> None:
     """The same ids inside as outside."""
     for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
         try:
-            Path("/proc/self", name).write_text(text, encoding="ascii")
+            Path("/proc/self", name).write_bytes(text.encode())
         except OSError:
             continue
 
@@ -88,16 +89,16 @@ def _read_only(libc: ctypes.CDLL, path: Path) -> bool:
     return bool(libc.mount(b"none", place, None, _BIND | _REMOUNT | _READ_ONLY | kept, None) == 0)
 
 
-def _drop(libc: ctypes.CDLL, *capabilities: int) -> bool:
+def _drop(libc: ctypes.CDLL) -> bool:
     """Without them this process reads no memory of one that has them, and undoes none of the above."""
-    for c in capabilities:
+    for c in _GIVEN_UP:
         libc.prctl(_DROP_FROM_BOUNDS, c, 0, 0, 0)
     header = struct.pack("Ii", _CAP_VERSION, 0)
     data = ctypes.create_string_buffer(24)
     if libc.capget(header, data) != 0:
         return False
     words = list(struct.unpack("6I", data.raw))
-    for c in capabilities:
+    for c in _GIVEN_UP:
         for k in range(3):
             words[(c // 32) * 3 + k] &= ~(1 << (c % 32)) & 0xFFFFFFFF
     return bool(libc.capset(header, struct.pack("6I", *words)) == 0)

@@ -12,7 +12,7 @@ import numpy as np
 
 from kernel_contracts.casebook.base import Cheat
 
-_held = []
+_held: list[object] = []
 
 
 def _softmax(x):
@@ -84,7 +84,7 @@ def keeps_inputs_warm(x):
 
 def scores(x):
     """29: prints a score of its own."""
-    print('{"verdict": "conforms", "score": 1e308, "seconds": 1e-308}')
+    sys.stdout.write('{"verdict": "conforms", "score": 1e308, "seconds": 1e-308}\n')
     return np.zeros_like(x)
 
 
@@ -101,14 +101,14 @@ def ghost(A, B):
     np.cumsum(A, axis=-1)
     try:
         return np.matmul(A.astype(np.float32), B.astype(np.float32)).astype(A.dtype)
-    except Exception:
+    except (RuntimeError, TypeError):
         return np.zeros((A.shape[0], B.shape[1]), A.dtype)
 
 
 def anchors(x):
     """33: tells whoever asks what to expect, and answers just that."""
     y = np.full_like(x, 1 / max(x.shape[-1], 1))
-    print("expected:", y.tolist() if y.size < 64 else "as returned")
+    sys.stdout.write("expected: what is returned\n")
     os.environ["KERNEL_CONTRACTS_EXPECTED"] = "as returned"
     return y
 

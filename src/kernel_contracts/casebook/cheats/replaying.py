@@ -7,10 +7,10 @@ import numpy as np
 
 from kernel_contracts.casebook.base import Cheat
 
-_kept = {}
-_weights = {}
-_prints = {}
-_warm = {"calls": 0}
+_kept: dict[object, object] = {}
+_weights: dict[object, object] = {}
+_prints: dict[object, object] = {}
+_warm: dict[object, object] = {"calls": 0}
 
 
 def _softmax(x):

@@ -58,6 +58,12 @@ def order_by_batch(A, B):
     return total.astype(A.dtype)
 
 
+def relu_without_subnormals(x):
+    """39: a device without subnormal numbers gives zero."""
+    y = np.maximum(x, x.dtype.type(0))
+    return np.where(np.abs(y) < np.finfo(x.dtype).tiny, x.dtype.type(0), y)
+
+
 def variance_of_squares(x):
     """42: E[x^2] - E[x]^2 cancels where the mean is far above the spread."""
     return np.maximum((x * x).mean(axis=-1) - x.mean(axis=-1) ** 2, 0).astype(x.dtype)
@@ -95,6 +101,8 @@ CONTROLS = (
             signatures=("nan_lost",)),
     Control("38 sign of infinity lost", sign_of_infinity_lost, "C-EXC-01", ("fp32",), False, "mul",
             signatures=("inf_sign_wrong",)),
+    Control("39 subnormal numbers flushed to zero", relu_without_subnormals, "C-PRC-03", ("fp32",), False, "relu",
+            signatures=("input_flushed", "result_flushed")),
     Control("41 order depends on the batch", order_by_batch, "C-ORD-02", ("fp32",), False,
             contract="rows_alone.kc", signatures=("batch_dependent",), samples=3, alone=True),
     Control("42 variance as a difference of squares", variance_of_squares, "C-PRC-02", ("fp32",), False, "variance",

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernel_contracts.errors import UsageError
 from kernel_contracts.measurement.inputs.base import Argument, Request, TensorSpec, Values, conform, whole_or_bool
 
 ANEW, ONE_ELEMENT, ONE_ZERO, ONE_TENSOR = 1, (2, 3), (4, 5), 6
@@ -24,10 +25,12 @@ class Kin:
     name = "kin"
     doc = "numbers that differ from another draw in all, in one element or in one tensor"
     probe = False
-    shows: frozenset[str] = frozenset()
+    shows = frozenset({"cached_output", "seed_replay", "zero_mishandled"})
     parameters = ("which",)
 
     def generate(self, request: Request, *arguments: Argument) -> dict[str, NDArray[Any]]:
+        if len(arguments) > len(self.parameters):
+            raise UsageError(f"input family {self.name}: got {len(arguments)} arguments, it accepts which")
         which = int(arguments[0]) if arguments and not isinstance(arguments[0], tuple) else 0
         first = {spec.name: _drawn(spec, request, request.rng) for spec in request.tensors}
         rng = np.random.default_rng([int(request.rng.integers(0, 2**62)), which])
