@@ -15,6 +15,7 @@ import typer
 
 from kernel_contracts.cli import (
     calibrate,
+    certify,
     check,
     compare,
     doctor,
@@ -44,6 +45,7 @@ for module in (
     run,
     compare,
     level,
+    certify,
     model,
     calibrate,
     inspect,

@@ -1,0 +1,88 @@
+"""A certificate against the run it was made from, and against a kernel's file: reasons not to believe it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from kernel_contracts.conformance import merkle
+from kernel_contracts.conformance.directory import MANIFEST, cell_path, trace_path
+from kernel_contracts.conformance.grounds import Held, calibration_path, held
+from kernel_contracts.conformance.manifest import Cell, manifest_from
+from kernel_contracts.conformance.readings import Reading, read
+from kernel_contracts.conformance.verifying import Reason
+from kernel_contracts.errors import UsageError
+from kernel_contracts.measurement.target import parse, sha256
+
+Statement = Mapping[str, Any]
+
+
+def kernel(statement: Statement, target: str) -> Iterator[Reason]:
+    """Whether this is the kernel that was certified. UsageError where there is none."""
+    file = target if target.endswith(".py") else parse(target).file
+    found = sha256(file) if file else ""
+    if not found:
+        raise UsageError(f"--kernel {target} is no kernel in a file, and there is nothing to take a digest of")
+    if found not in {s["digest"]["sha256"] for s in statement["subject"]}:
+        yield Reason("kernel", f"{Path(file).name} is not the file that was certified")
+
+
+def evidence(statement: Statement, root: Path) -> Iterator[Reason]:
+    """The trace records of a run as they lie there, whatever its ledger says of them."""
+    said = statement["predicate"]["evidence"]
+    name = statement["predicate"]["platform"]["name"]
+    try:
+        manifest = manifest_from((root / MANIFEST).read_text("utf-8"), str(root / MANIFEST))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{root} is no run: its {MANIFEST} cannot be read; give a folder of kc run") from error
+    lines: list[bytes] = []
+    lost = False
+    for cell in (c for c in manifest.cells if c.platform == name):
+        place = root / trace_path(cell)
+        lost = lost or not (root / cell_path(cell)).is_file()
+        lines += place.read_bytes().splitlines() if place.is_file() else []
+    if lost or len(lines) != said["records"]:
+        yield Reason("evidence-missing", f"the run holds {len(lines)} records, and {said['records']} were certified")
+    elif merkle.root(sorted(lines)) != said["sorted"]:
+        yield Reason("evidence", "the records of the run are not those that were certified")
+    elif merkle.root(lines) != said["root"]:
+        yield Reason("evidence-order", "the records of the run stand in another order than when they were certified")
+
+
+def run(statement: Statement, root: Path) -> Iterator[Reason]:
+    """What the run says of the same contracts, everything counted and graded again."""
+    try:
+        (reading,) = read([root])
+        cells = held(reading)
+    except UsageError as error:
+        yield Reason("run", str(error))
+        return
+    predicate = statement["predicate"]
+    if reading.directory.digests[MANIFEST] != predicate["evidence"]["manifest"]:
+        yield Reason("run", "it is another run than the one certified")
+        return
+    for entry in predicate["contracts"]:
+        found = cells.get(Cell(predicate["platform"]["name"], entry["name"], entry["dtypes"]))
+        if found is None:
+            yield Reason("run", f"the run has no {entry['name']} {entry['dtypes']}")
+        else:
+            yield from _entry(reading, entry, found, predicate["platform"])
+
+
+def _entry(reading: Reading, entry: Mapping[str, Any], h: Held, platform: Mapping[str, Any]) -> Iterator[Reason]:
+    name = f"{entry['name']} {entry['dtypes']}"
+    contract = reading.contract(entry["name"])
+    digests = reading.directory.digests
+    if contract.digest != entry["sha256"] or contract.version != entry["version"]:
+        yield Reason("contract-text", f"the run measured another text of {entry['name']}")
+    if h.grounds.verdict.value != entry["verdict"]:
+        yield Reason("verdict", f"{name} {h.grounds.verdict} in the run, and is certified as {entry['verdict']}")
+    elif h.grounds.as_json() != entry["grounds"]:
+        yield Reason("level", f"the run holds other grounds for {name} than the certificate")
+    if h.record["fingerprint"] != platform["sha256"]:
+        yield Reason("platform", f"{name} was measured on another platform")
+    if h.result["kernel"].get("sha256") != entry["kernel"]:
+        yield Reason("subject", f"{name} was measured on another kernel")
+    if (digests[cell_path(h.cell)], digests.get(calibration_path(h.cell))) != (entry["cell"], entry["calibration"]):
+        yield Reason("run", f"the records of {name} are not those that were certified")
