@@ -13,6 +13,8 @@ from typing import Any
 
 import made_runs
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from made_runs import usual
 
 from kernel_contracts.conformance import confirming, keys, merkle
@@ -214,6 +216,11 @@ def test_keys_are_for_their_owner_alone(tmp_path: Path, monkeypatch: pytest.Monk
     with pytest.raises(UsageError) as wrong:
         keys.signer(None)
     assert "secret" not in str(wrong.value)
+    curve = ec.generate_private_key(ec.SECP256R1())
+    pem = curve.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+    monkeypatch.setenv(keys.VARIABLE, pem)
+    with pytest.raises(UsageError, match="no Ed25519 private key"):
+        keys.signer(None)
     (tmp_path / "key").chmod(0o640)
     with pytest.raises(UsageError, match="others may read"):
         keys.signer(tmp_path / "key")

@@ -23,13 +23,14 @@ def require() -> None:
 
 def make(place: Path) -> Path:
     """A new private key at `place`, mode 0600, and its public key beside it, whose path comes back."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
     from securesystemslib.signer import CryptoSigner
 
-    signer = CryptoSigner.generate_ed25519()
+    private = Ed25519PrivateKey.generate()
     beside = place.with_name(place.name + ".pub")
-    public = signer._private_key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-    for path, data, mode in ((place, signer.private_bytes, 0o600), (beside, public, 0o644)):
+    public = private.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    for path, data, mode in ((place, CryptoSigner(private).private_bytes, 0o600), (beside, public, 0o644)):
         try:
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         except FileExistsError as error:
@@ -43,15 +44,20 @@ def make(place: Path) -> Path:
 
 def signer(place: Path | None) -> Any:
     """From a file, or without one from the environment."""
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
     from securesystemslib.signer import CryptoSigner
 
     where = str(place) if place else f"the environment variable {VARIABLE}"
-    data = _private(place)
+    wrong = f"{where} holds no Ed25519 private key in PEM form without a passphrase; make one with kc keygen"
     try:
-        return CryptoSigner(load_pem_private_key(data, None))
-    except Exception as error:  # many kinds; none of their words, which could quote the key
-        raise UsageError(f"{where} holds no Ed25519 private key in PEM form; make one with kc keygen") from error
+        found = load_pem_private_key(_private(place), None)
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+        raise UsageError(wrong) from error  # and none of the error's own words, which could quote the key
+    if not isinstance(found, Ed25519PrivateKey):
+        raise UsageError(wrong)
+    return CryptoSigner(found)
 
 
 def _private(place: Path | None) -> bytes:
