@@ -176,6 +176,12 @@ def test_invented_grounds_are_refused_where_the_run_is_there(scene: Scene) -> No
     assert scene.reasons() == {"level"}
 
 
+def test_a_choice_of_dtypes_cannot_be_left_out(scene: Scene) -> None:
+    scene.statement["predicate"]["contracts"][0]["dtypes"] = "fp16"
+    scene.signed_again()
+    assert scene.reasons() == {"run", "verdict"}
+
+
 def test_an_expired_certificate_is_refused(scene: Scene) -> None:
     assert scene.reasons(now=NOW + timedelta(days=30)) == {"expired"}
     assert scene.reasons(now=NOW - timedelta(days=1)) == {"expired"}

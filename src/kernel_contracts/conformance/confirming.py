@@ -10,6 +10,7 @@ from kernel_contracts.conformance import merkle
 from kernel_contracts.conformance.directory import MANIFEST, cell_path, trace_path
 from kernel_contracts.conformance.grounds import Held, calibration_path, held
 from kernel_contracts.conformance.manifest import Cell, manifest_from
+from kernel_contracts.conformance.profiles import APART
 from kernel_contracts.conformance.readings import Reading, read
 from kernel_contracts.conformance.verifying import Reason
 from kernel_contracts.errors import UsageError
@@ -68,6 +69,18 @@ def run(statement: Statement, root: Path) -> Iterator[Reason]:
             yield Reason("run", f"the run has no {entry['name']} {entry['dtypes']}")
         else:
             yield from _entry(reading, entry, found, predicate["platform"])
+    yield from _left_out(predicate, cells)
+
+
+def _left_out(predicate: Mapping[str, Any], cells: Mapping[Cell, Held]) -> Iterator[Reason]:
+    """A contract is certified for every choice of dtypes that was measured, or not at all."""
+    listed = {(e["name"], e["dtypes"]) for e in predicate["contracts"]}
+    names = {name for name, _ in listed}
+    for cell, h in cells.items():
+        mine = cell.platform == predicate["platform"]["name"] and cell.contract in names
+        if mine and (cell.contract, cell.dtypes) not in listed and h.grounds.verdict not in APART:
+            said = f"{cell.contract} {cell.dtypes} {h.grounds.verdict} in the run, and the certificate leaves it out"
+            yield Reason("verdict", said)
 
 
 def _entry(reading: Reading, entry: Mapping[str, Any], h: Held, platform: Mapping[str, Any]) -> Iterator[Reason]:

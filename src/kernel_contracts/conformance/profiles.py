@@ -20,7 +20,7 @@ from kernel_contracts.language.printer import print_node
 _COMPARE: Mapping[str, Callable[[tuple[int, ...], tuple[int, ...]], bool]] = {
     ">=": operator.ge, "<=": operator.le, "==": operator.eq, ">": operator.gt, "<": operator.lt,
 }  # fmt: skip
-_APART = (Verdict.INAPPLICABLE,)
+APART = (Verdict.INAPPLICABLE,)
 """A documented refusal of one choice of dtypes does not lower a contract's level; nothing is claimed of it."""
 
 
@@ -119,7 +119,7 @@ def standings(cells: Sequence[Held], profile: Profile | None) -> tuple[Standing,
 
 
 def _standing(demand: Demand, cells: Sequence[Held], asked: bool) -> Standing:
-    graded = tuple((h, grade(h.grounds)) for h in cells if h.grounds.verdict not in _APART)
+    graded = tuple((h, grade(h.grounds)) for h in cells if h.grounds.verdict not in APART)
     made = Standing(demand.contract, demand if asked else None, graded)
     if not graded:
         why = f"nothing was measured: {cells[0].grounds.reason}" if cells else "the run has no such contract"
