@@ -88,8 +88,9 @@ def triton(device: str, scale: float) -> Iterator[Record]:
     """The same for Triton, where the package and a stack for it are there."""
     from kernel_contracts.stacks.base import stacks
 
-    if "triton" not in stacks():
-        yield {"stack": "triton", "skipped": "no stack of that name"}
+    stack = stacks()["triton"]
+    if not stack.available():
+        yield {"stack": "triton", "skipped": f"not installed: {stack.install_hint()}"}
         return
     yield from library(device, scale, "triton")
 

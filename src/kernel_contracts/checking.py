@@ -180,6 +180,9 @@ def check_contract(
     given_up = len(seen) < len(cases)
     seen = experiment.finish(session, seen)
     more, notes = ([], ()) if given_up else audited(session, experiment, seen)
+    for k, observation in enumerate(more, 1):
+        if watch is not None:
+            watch(contract, bound, len(cases) + k, len(cases) + len(more), observation)
     seen = [*seen, *more]
     finding = klass.judge(contract, bound, seen)
     if notes and finding.verdict is Verdict.CONFORMS:
