@@ -217,13 +217,10 @@ def _append(path: Path, record: Record) -> None:
 
 
 def _write(path: Path, text: str, mode: str = "w") -> None:
-    from kernel_contracts.errors import UsageError
+    from kernel_contracts.cli.files import writing
 
-    try:
-        with path.open(mode, encoding="utf-8") as stream:
-            stream.write(text)
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}; choose another place") from error
+    with writing(path), path.open(mode, encoding="utf-8") as stream:
+        stream.write(text)
 
 
 def register(app: typer.Typer) -> None:

@@ -39,6 +39,7 @@ def certify(
     """
     from datetime import UTC, datetime
 
+    from kernel_contracts.cli.files import writing
     from kernel_contracts.conformance import keys
     from kernel_contracts.conformance.certificate import certify as made
     from kernel_contracts.conformance.certificate import sign
@@ -57,10 +58,8 @@ def certify(
     wanted = load_profile(profile)
     found = made(reading, platform or names[0], wanted, days=days, scorecard=scorecard, now=datetime.now(UTC))
     text = sign(found.statement, signer)
-    try:
+    with writing(output):
         output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"cannot write {output}: {error.strerror}; choose another place") from error
     _show(found.statement)
     raise typer.Exit(1 if found.refused else 0)
 

@@ -25,9 +25,9 @@ def compare(
     """
     import json
 
+    from kernel_contracts.cli.files import writing
     from kernel_contracts.conformance.comparing import compare as settle
     from kernel_contracts.conformance.readings import read
-    from kernel_contracts.errors import UsageError
     from kernel_contracts.report.divergence import divergence
     from kernel_contracts.report.terminal import console
 
@@ -38,10 +38,8 @@ def compare(
     if to_stdout:
         typer.echo(text, nl=False)
     elif json_file is not None:
-        try:
+        with writing(json_file):
             json_file.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise UsageError(f"cannot write {json_file}: {error.strerror}; choose another place") from error
     console(stderr=to_stdout).print(divergence(record, every=every))
     raise typer.Exit(found.status)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -75,18 +77,24 @@ def read(path: Path) -> str:
         raise UsageError(f"cannot read {path}: {reason}; check the path") from error
 
 
-def append(path: Path, line: str) -> None:
-    """One more line in a file, or on standard output for `-`. Raises UsageError in one sentence."""
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Around whatever writes to `path`. Raises UsageError in one sentence where that cannot be done."""
     from kernel_contracts.errors import UsageError
 
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}; choose another place") from error
+
+
+def append(path: Path, line: str) -> None:
+    """One more line in a file, or on standard output for `-`. Raises UsageError in one sentence."""
     if str(path) == "-":
         typer.echo(line)
         return
-    try:
-        with path.open("a", encoding="utf-8") as stream:
-            stream.write(line + "\n")
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}; choose another place") from error
+    with writing(path), path.open("a", encoding="utf-8") as stream:
+        stream.write(line + "\n")
 
 
 def register(app: typer.Typer) -> None:

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from kernel_contracts.cli.files import append, writing
+
 _Dtype = Annotated[str, typer.Option("--dtype", help="number format of files that hold raw 1- or 2-byte items: bf16")]
 
 
@@ -55,7 +57,8 @@ def freivalds(
     if json_file is None or str(json_file) != "-":
         _show(found, rows, repaired)
     if json_file is not None:
-        _record(json_file, {"record": "product", **found.as_json(), "repaired": [list(r) for r in rows]})
+        record = {"record": "product", **found.as_json(), "repaired": [list(r) for r in rows]}
+        append(json_file, json.dumps(record, allow_nan=False))
     raise typer.Exit(0 if found.ok else 1)
 
 
@@ -112,11 +115,8 @@ def save(path: Path, array: Any) -> None:
     """Write an array. Raises UsageError in one sentence."""
     import numpy as np
 
-    try:
-        with path.open("wb") as file:
-            np.save(file, array)
-    except OSError as error:
-        raise _usage(f"cannot write {path}: {error.strerror}; check the folder") from error
+    with writing(path), path.open("wb") as file:
+        np.save(file, array)
 
 
 def _show(found: Any, rows: tuple[tuple[int, ...], ...], repaired: Path | None) -> None:
@@ -153,18 +153,6 @@ def _show(found: Any, rows: tuple[tuple[int, ...], ...], repaired: Path | None) 
     screen.print(f"  vectors    {found.vectors}, seed {found.seed}, false alarms below {found.false_alarm:.1g}")
     if rows and repaired is not None:
         screen.print(f"  repaired   {len(rows)} rows, written to {repaired}")
-
-
-def _record(path: Path, record: dict[str, Any]) -> None:
-    line = json.dumps(record, allow_nan=False)
-    if str(path) == "-":
-        typer.echo(line)
-        return
-    try:
-        with path.open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
-    except OSError as error:
-        raise _usage(f"cannot write {path}: {error.strerror}; check the folder") from error
 
 
 def _usage(text: str) -> Exception:

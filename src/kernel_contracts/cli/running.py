@@ -17,6 +17,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from kernel_contracts.api import complete, offered, real_target
 from kernel_contracts.checking import Options, Result, check_contract, contracts_for, measured, witness_of
 from kernel_contracts.classes import classes
+from kernel_contracts.cli.files import writing
 from kernel_contracts.contracts.evidence import Observation, Verdict
 from kernel_contracts.contracts.model import Bound, Contract
 from kernel_contracts.errors import UsageError
@@ -239,11 +240,9 @@ def _one(
 
 
 def _open(path: Path, opened: list[TextIO]) -> TextIO:
-    try:
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         stream = path.open("a", encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}; choose another place") from error
     opened.append(stream)
     return stream
 
