@@ -25,7 +25,7 @@ from kernel_contracts.measurement.calls import LoadReport
 from kernel_contracts.measurement.fingerprint import digest
 from kernel_contracts.measurement.process import Kernel
 from kernel_contracts.measurement.ranked import Ranks, opened
-from kernel_contracts.report.records import line, result_record, trace_record
+from kernel_contracts.report.records import kernel_record, line, result_record, trace_record
 from kernel_contracts.report.terminal import console, story, summary_line, totals
 from kernel_contracts.signatures import signatures
 from kernel_contracts.stacks.base import find
@@ -171,21 +171,13 @@ class Run:
                 out.print(f"  {note}", style="dim", highlight=False, markup=False)
         witness = self._save_witness(result, report)
         if result_lines is not None:
-            kernel = {
-                "target": self.target,
-                "name": report.name,
-                "sha256": report.sha256,
-                "stack": report.stack,
-                "stack_version": report.stack_version,
-                "device": report.device,
-            }
             record = result_record(
                 result.contract,
                 result.bound,
                 result.finding,
                 seed=result.seed,
                 seconds=result.seconds,
-                kernel=kernel,
+                kernel=kernel_record(self.target, report),
                 platform=digest(report.fingerprint),
                 witness=str(witness) if witness else "",
             )

@@ -27,7 +27,7 @@ from kernel_contracts.measurement.ranked import Ranks, opened
 from kernel_contracts.measurement.session import Session
 from kernel_contracts.numerics.bounded import Array
 from kernel_contracts.oracles import ladder
-from kernel_contracts.report.records import line, result_record, trace_record
+from kernel_contracts.report.records import kernel_record, line, result_record, trace_record
 
 SCHEMA = 1
 _HUNG, _ENDED = 2, 12
@@ -167,14 +167,7 @@ def _record(
 ) -> dict[str, Any]:
     kernel: Mapping[str, Any] = {"target": job.target, "stack": job.platform.stack, "device": job.platform.device}
     if report is not None:
-        kernel = {
-            "target": job.target,
-            "name": report.name,
-            "sha256": report.sha256,
-            "stack": report.stack,
-            "stack_version": report.stack_version,
-            "device": report.device,
-        }
+        kernel = kernel_record(job.target, report)
     seconds = result.seconds if result else 0.0
     return {
         "record": "cell",

@@ -13,6 +13,7 @@ from typing import Any
 
 from kernel_contracts.contracts.evidence import Finding, Observation, OutputReading
 from kernel_contracts.contracts.model import Bound, Contract
+from kernel_contracts.measurement.calls import LoadReport
 
 TRACE_VERSION = 1
 
@@ -22,6 +23,18 @@ def number(x: float) -> float | str:
     if math.isfinite(x):
         return float(x)
     return "nan" if math.isnan(x) else "inf" if x > 0 else "-inf"
+
+
+def kernel_record(target: str, report: LoadReport) -> dict[str, Any]:
+    """The kernel of a result: what was asked for, and what was loaded for it."""
+    return {
+        "target": target,
+        "name": report.name,
+        "sha256": report.sha256,
+        "stack": report.stack,
+        "stack_version": report.stack_version,
+        "device": report.device,
+    }
 
 
 def result_record(
