@@ -84,8 +84,12 @@ class Control:
 
     @property
     def target(self) -> str:
-        """What a user would type. Requirement: the kernel is a function at the top of a file."""
-        return f"{self.kernel.__code__.co_filename}:{self.kernel.__name__}"
+        return _target(self.kernel)
+
+
+def _target(kernel: Callable[..., Any]) -> str:
+    """What a user would type. Requirement: the kernel is a function at the top of a file."""
+    return f"{kernel.__code__.co_filename}:{kernel.__name__}"
 
 
 def _source(operation: str, contract: str) -> dict[str, Any]:
@@ -129,5 +133,4 @@ class Cheat:
 
     @property
     def target(self) -> str:
-        """What a user would type."""
-        return f"{self.kernel.__code__.co_filename}:{self.kernel.__name__}"
+        return _target(self.kernel)
