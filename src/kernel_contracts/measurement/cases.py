@@ -90,14 +90,16 @@ def _shapes(contract: Contract, bound: Bound, plan: Plan, rng: np.random.Generat
     found = candidate_shapes(items, ranges, rng, max(BUDGET, min(4 * largest, _LARGEST)))
     defaults = contract.defaults()
     found = [c for c in found if _meets(contract, c.dims, defaults)]
-    affordable = [c for c in found if _cost(contract, bound, c.dims) <= COST]
+    cost = {id(c): _cost(contract, bound, c.dims) for c in found}
+    affordable = [c for c in found if cost[id(c)] <= COST]
     for name, values in plan.sweeps:
         base = (affordable or found)[: max(len(values), 1)]
         base = base or [Candidate({d: r.least for d, r in ranges.items()}, ("least",))]
         small = min(base, key=lambda c: math.prod(c.dims.values()))
         swept = [Candidate({**small.dims, name: v}, _SWEEP) for v in values]
-        found = [c for c in swept if _meets(contract, c.dims, defaults)] + found
-    cost = {id(c): _cost(contract, bound, c.dims) for c in found}
+        swept = [c for c in swept if _meets(contract, c.dims, defaults)]
+        cost |= {id(c): _cost(contract, bound, c.dims) for c in swept}
+        found = swept + found
     cheap = [c for c in found if cost[id(c)] <= COST]
     return cheap or sorted(found, key=lambda c: cost[id(c)])[:4]
 
