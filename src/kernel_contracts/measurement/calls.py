@@ -43,6 +43,10 @@ class Way:
         return {"parameter": self.parameter, "out": self.out, **chosen}
 
 
+LOOKS = 4
+"""Wrong answers of one contract that are looked at again in vain."""
+
+
 @dataclass(frozen=True, slots=True)
 class Look:
     """What a call is asked to show beside its answer."""

@@ -22,8 +22,6 @@ from kernel_contracts.numerics.bounded import Array
 LINGER = 0.05
 """Seconds between two readings of one answer."""
 _SENTINELS = (0x5A, 0x33)
-LOOKS = 4
-"""Wrong answers of one contract that are looked at again in vain."""
 
 
 def looked_at(session: Session, case: Case, inputs: Mapping[str, Array], kernel: Kernel, look: Look) -> CallResult:

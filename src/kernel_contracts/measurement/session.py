@@ -20,7 +20,7 @@ from kernel_contracts.contracts.tolerance import Environment, apply
 from kernel_contracts.contracts.values import constant
 from kernel_contracts.errors import ArithmeticScopeError
 from kernel_contracts.formats import FP64, Format
-from kernel_contracts.measurement.calls import CallResult
+from kernel_contracts.measurement.calls import LOOKS, CallResult
 from kernel_contracts.measurement.cases import item_of
 from kernel_contracts.measurement.compare import constant_outputs, read, returned_input
 from kernel_contracts.measurement.diagnosis import Diagnoser
@@ -62,7 +62,7 @@ class Session:
         if hasattr(kernel, "announced"):  # a process may run a kernel file, which has no signature of its own
             kernel.announced = contract, bound
         self.others = Spawner(kernel)
-        self.looks_left = 4
+        self.looks_left = LOOKS
 
     # ------------------------------------------------------------------------------------------------ one case
 

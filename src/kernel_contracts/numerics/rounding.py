@@ -56,8 +56,7 @@ def round_to(x: Any, fmt: Format, *, overflow: OverflowMode = "format", flush: b
 def rounder(fmt: Format) -> Callable[[Array], Array]:
     """`round_to` for those who call it at every step of a loop.
 
-    Requirement: float64 arrays, `np.errstate` with overflow and invalid ignored, a format with infinities and a
-    negative zero or none of both.
+    Requirement: float64 arrays, and `np.errstate` with overflow and invalid ignored.
     """
     if fmt.name in ("fp16", "fp32", "fp64") or fmt.storage.endswith("fnuz"):
         return lambda x: round_to(x, fmt)
