@@ -87,57 +87,70 @@ def norms(ops: Arrays, facts: RowFacts) -> Any:
     return base + ops.maximum(facts.sketch - 4 * base, 0.0)
 
 
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """V is linear in N, Q and what is added: the factor of each, and the constant."""
+
+    norm: float
+    squares: float
+    added: float
+    constant: float
+
+    def of(self, facts: RowFacts, norm: Any) -> Any:
+        """The value of every row; `norm` is N."""
+        found = self.norm * norm + (self.squares * facts.squares + self.constant)
+        return found + self.added * facts.added if _present(facts.added) else found
+
+
 def inner(
-    facts: RowFacts,
-    norm: Any,
     arithmetic: Arithmetic,
     k: int,
     n: int,
     alpha: float = 1.0,
     unit: tuple[float, float] = (1.0, 1.0),
-) -> Any:
-    """V of every row but for the rounding of the output: accumulation, operands and the check itself.
+    *,
+    added: bool = False,
+) -> Linear:
+    """V but for the rounding of the output: accumulation, operands and the check itself.
 
-    `norm` is N. `unit` is what A and B were scaled by, powers of two: thresholds of underflow scale along.
+    `unit` is what A and B were scaled by, powers of two: thresholds of underflow scale along. `added` says whether
+    something is added to the product.
     """
     v_a, v_c = (fmt.u**2 / 3 for fmt in (arithmetic.accumulator, arithmetic.check))
-    q = facts.squares
-    accumulated = v_a * _ordered(norm, q, k, arithmetic.chunk)
-    whole = alpha**2 * norm + facts.added
-    if alpha != 1.0 or _present(facts.added):
-        accumulated = alpha**2 * accumulated + 3 * v_a * whole  # scaling and two additions, rounded each
     own = CHUNK if arithmetic.check.precision <= 24 else 0
-    check = v_c * (alpha**2 * (_signed(n, own) * q + _ordered(norm, q, k, own)) + _signed(n, own) * whole)
-    coerced = operand_term(arithmetic, q) * alpha**2
-    return accumulated + check + coerced + _subnormal(arithmetic, k, n, alpha, unit)
+    theirs_norm, theirs_squares = _ordered(k, arithmetic.chunk)
+    own_norm, own_squares = _ordered(k, own)
+    signed = _signed(n, own)
+    scaling = 3 * v_a if added or alpha != 1.0 else 0.0  # scaling and two additions, rounded each
+    return Linear(
+        alpha**2 * (v_a * theirs_norm + scaling + v_c * (own_norm + signed)),
+        alpha**2 * (v_a * theirs_squares + v_c * (own_squares + signed) + operand_term(arithmetic)),
+        scaling + v_c * signed,
+        _subnormal(arithmetic, k, n, alpha, unit),
+    )
 
 
 def rounding(
-    facts: RowFacts,
-    norm: Any,
-    arithmetic: Arithmetic,
-    n: int,
-    alpha: float = 1.0,
-    unit: tuple[float, float] = (1.0, 1.0),
-) -> Any:
-    """The share of V that rounding of the output adds."""
+    arithmetic: Arithmetic, n: int, alpha: float = 1.0, unit: tuple[float, float] = (1.0, 1.0)
+) -> Linear | None:
+    """The share of V that rounding of the output adds; None where there is no such rounding."""
     if not arithmetic.rounds_output:
-        return 0.0
+        return None
     least = arithmetic.output.least_subnormal * unit[0] * unit[1] / 2
-    return arithmetic.output.u**2 / 3 * (alpha**2 * norm + facts.added) + n * least**2
+    v_o = arithmetic.output.u**2 / 3
+    return Linear(alpha**2 * v_o, 0.0, v_o, n * least**2)
 
 
-def operand_term(arithmetic: Arithmetic, q: Any) -> Any:
-    """Both operands of every product may be off by one spacing, 2 u, whether rounded or cut."""
-    return 2 * (2 * arithmetic.operands.u) ** 2 * q if arithmetic.operands is not None else 0.0
+def operand_term(arithmetic: Arithmetic) -> float:
+    """Times Q: both operands of every product may be off by one spacing, 2 u, whether rounded or cut."""
+    return 2 * (2 * arithmetic.operands.u) ** 2 if arithmetic.operands is not None else 0.0
 
 
-def _ordered(norm: Any, q: Any, k: int, chunk: int) -> Any:
-    """The expected sum of squared partial sums, and of squared products: in any order, or in chunks."""
+def _ordered(k: int, chunk: int) -> tuple[float, float]:
+    """Factors of N and Q in the expected sum of squared partial sums and products: in any order, or in chunks."""
     if not 0 < chunk < k:
-        return k / 3 * norm + (k / 6 + 1) * q
-    whole = chunk**2 / (3 * k) + k / (3 * chunk) + 1 / 6
-    return whole * norm + (chunk / 2 + k / (6 * chunk) + 1) * q
+        return k / 3, k / 6 + 1
+    return chunk**2 / (3 * k) + k / (3 * chunk) + 1 / 6, chunk / 2 + k / (6 * chunk) + 1
 
 
 def _signed(n: int, chunk: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -77,7 +78,7 @@ def understand(
         raise ArithmeticScopeError(f"a product of {', '.join(str(f) for f in formats)}: give all real or all integer")
     accumulator = _accumulator(accumulate, formats)
     coerced = _named(operands) if operands else None
-    check = _check_format(precision, accumulator, sum(int(np.prod(x.shape)) for x in (a, b, c)))
+    check = _check_format(precision, accumulator, sum(math.prod(x.shape) for x in (a, b, c)))
     arithmetic = Arithmetic(accumulator, formats[2], check, chunk, coerced)
     lead = tuple(int(n) for n in c.shape[:-2])
     return Operands(_batched(a, lead), _batched(b, lead), c, float(alpha), tuple(addends), arithmetic, integer)

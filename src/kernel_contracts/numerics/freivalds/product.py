@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import Any
@@ -74,8 +75,7 @@ def check_product(
 
 
 def _reals(given: Operands, secret: Vectors, false_alarm: float, rigorous: bool, began: float) -> ProductCheck:
-    m, _, _ = given.dims
-    tests = int(np.prod(given.batch, dtype=np.int64)) * m * secret.columns
+    tests = math.prod(given.batch) * given.dims[0] * secret.columns
     threshold = deviation(false_alarm, tests)
     ops = adapter(given.c, given.arithmetic.check.name)
     with np.errstate(all="ignore"):

@@ -171,6 +171,7 @@ def screen(
         sketch = raw[0] * raw[0]
         for z in raw[1:]:
             sketch = sketch + z * z
+        sketch = sketch if passes == 1 else sketch / passes
         squares = left.squares[0] * block.flat if plain else left.squares[index]
         sample = not right.thorough and len(a.shape) == 2 and len(squares.shape) == 1
         if sample and (plain or block.weights is not None):
@@ -179,16 +180,17 @@ def screen(
             means = CENTRED * squares  # (sum_k A_ik)^2 <= K ||A_i||^2
         else:
             means = left.products[-1] * left.products[-1] * _last(block.mean_squares)
-        facts = model.RowFacts(squares, means, sketch / passes, added)
+        facts = model.RowFacts(squares, means, sketch, added)
         norm = model.norms(ops, facts)
-        inner = model.inner(facts, norm, arithmetic, k, width, alpha, unit)
-        v = inner + model.rounding(facts, norm, arithmetic, width, alpha, unit)
+        inner = model.inner(arithmetic, k, width, alpha, unit, added=bool(addends)).of(facts, norm)
+        rounded = model.rounding(arithmetic, width, alpha, unit)
+        v = inner if rounded is None else inner + rounded.of(facts, norm)
         norms.append(norm)
         for z, found, kind in zip(products, got, right.vectors.kinds, strict=True):
             spread = _SPREAD[kind](confidence, width)
             residuals.append(z - found)
             sketches.append(z)
-            variances.append(v * spread)
+            variances.append(v if spread == 1.0 else v * spread)
             inners.append(inner)
     parts = (residuals, variances, inners, sketches, norms)
     return Screened(*(ops.join(part) for part in parts))

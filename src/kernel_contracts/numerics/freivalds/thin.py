@@ -12,7 +12,7 @@ from typing import Any
 
 from kernel_contracts.numerics.freivalds.arrays import READ_BYTES, Arrays, panels
 
-CHUNK = 2048
+CHUNK = 4096
 """Terms of a product that are summed in one go: longer sums in fp32 would drown what is looked for."""
 SAMPLE = 128
 """Columns that statistics are taken from, or a 32nd of all: a mean square of 128 values scatters by 12%."""
@@ -70,6 +70,9 @@ def read(
     """
     rows, columns = x.shape[-2], x.shape[-1]
     batched = len(x.shape) > 2
+    once = len(vectors) == 1 and not weights and not column_sums and ops.fits(x)
+    if once and (batched or not by_columns(x)):
+        return Pass([_product(ops, x, vectors[0])], [], None)
     part = part or slice(0, columns)
     if not batched and by_columns(x):
         return _read_columns(ops, x, vectors, weights, column_sums, part)
@@ -82,8 +85,7 @@ def read(
     products: list[list[Any]] = [[] for _ in vectors]
     squares: list[list[Any]] = [[] for _ in weights]
     sums = None
-    once = ops.fits(x) and len(vectors) == 1 and not weights and not column_sums
-    for some in panels(rows, columns, batched or once, _panel(ops, x)):
+    for some in panels(rows, columns, batched, _panel(ops, x)):
         panel = ops.wide(x[..., some, :])
         for pieces, y in zip(products, vectors, strict=True):
             pieces.append(_product(ops, panel, y))

@@ -61,7 +61,7 @@ def draw(n: int, count: int = 1, *, seed: int | None = None, block: int = 0) -> 
     if block < 0:
         raise ValueError(f"block={block}: a block has one column or more; 0 means no blocks")
     seed = secrets.randbits(63) if seed is None else seed
-    rng = np.random.default_rng(seed)
+    rng = np.random.Generator(np.random.Philox(key=seed))  # a key needs no hashing: it is drawn anew for every product
     kinds = ("graded",) if count == 1 else tuple("signs" if k % 2 == 0 else "gaussian" for k in range(count))
     values = np.empty((n, count))
     for k, kind in enumerate(kinds):
