@@ -9,7 +9,7 @@ CODE   := src tests scripts benchmarks examples
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format pytest soundness real bench bench-freivalds device findings docs clean
+.PHONY: help demo test lint format pytest soundness real bench bench-freivalds device findings studies docs clean
 
 help: ## List what make can do.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -53,6 +53,9 @@ device: $(VENV)/test.stamp ## On a machine with CUDA: the library, Triton, verif
 
 findings: $(VENV)/test.stamp ## Measure again what array libraries do that a contract forbids.
 	$(BIN)/python benchmarks/findings.py
+
+studies: $(VENV)/test.stamp ## Run the case studies and write their pages (about five minutes).
+	for name in ascend sakana amd; do $(BIN)/python studies/$$name/study.py || exit 1; done
 
 docs: $(VENV)/test.stamp ## Write the generated reference pages again.
 	$(BIN)/python scripts/generate_docs.py

@@ -31,8 +31,8 @@ from rich.table import Table
 from kernel_contracts import guard
 
 RESULTS = Path(__file__).parent / "results"
-CLEAN = {"width": 256, "layers": 4, "tokens": 64, "sequences": 2}
-FAULTY = {"width": 128, "layers": 4, "tokens": 32, "sequences": 2}
+CLEAN = {"width": 512, "layers": 4, "tokens": 32, "sequences": 2}
+FAULTY = {"width": 512, "layers": 4, "tokens": 32, "sequences": 2}
 EVERY = 100
 """Steps of the clean run between two checkpoints."""
 SPREAD_OUT = (

@@ -165,7 +165,8 @@ def _fault(task: Task, names: naming.Evidence, row: ExactRow, suspicious: int) -
 def _special_fault(task: Task, found: finite.Special) -> Fault:
     places, lost = (found.lost, True) if found.lost.size else (found.made, False)
     row, column = (int(x) for x in places[0])
-    got = float(np.asarray(task.c[row, column], np.float64))
+    with np.errstate(invalid="ignore"):  # a signalling NaN
+        got = float(np.asarray(task.c[row, column], np.float64))
     if lost:
         detail = f"row {row}, column {column} is {got:.6g} where a NaN or an infinity of the inputs must show"
         return Fault("special_lost", detail, task.place, row, column, len(places), got, float("nan"), 0.0)
