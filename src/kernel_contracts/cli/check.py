@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kernel_contracts.cli.exports import Annotations, Exports, JUnit, Markdown, Sarif, items_of
+
 if TYPE_CHECKING:
     from kernel_contracts.checking import Result
 
@@ -41,17 +43,29 @@ def check(
         list[str] | None, typer.Option("--forbid", help="a function that the kernel may not call: torch.matmul")
     ] = None,
     keep: Annotated[Path | None, typer.Option("--keep", help="folder for traces, results and witnesses")] = None,
+    junit: JUnit = None,
+    sarif: Sarif = None,
+    markdown: Markdown = None,
+    annotations: Annotations = False,
 ) -> None:
     """Measure a kernel against its contracts and say which it keeps, which it breaks, and why."""
     from kernel_contracts.checking import Options
     from kernel_contracts.cli.running import Run
+    from kernel_contracts.errors import UsageError
 
     options = Options(
         tuple(classes) if classes else None, tuple(dtypes) if dtypes else None, samples, seed, parameters(params or []),
         forbid=tuple(forbid or ()),
     )  # fmt: skip
+    exports = Exports(junit, sarif, markdown, annotations)
+    if annotations and str(json_file) == "-":
+        raise UsageError("--annotations and --json - both write to standard output; give --json a file")
     run = Run(target, operation, contract, options, stack, device, timeout, memory, json_file, jobs, keep)
-    results = run.execute()
+    try:
+        results = run.execute()
+    finally:
+        if exports.wanted and run.records:  # what an interrupted check has found is reported, too
+            exports.write(items_of(((r, stack) for r in run.records), [r.contract for r in run.results]))
     raise typer.Exit(status(results))
 
 

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from kernel_contracts.cli.exports import Exports, JUnit, Markdown
+
 
 def compare(
     runs: Annotated[list[Path], typer.Argument(help="directories that kc run wrote; one alone: its platforms")],
@@ -17,6 +19,8 @@ def compare(
         Path | None, typer.Option("--json", help="write the comparison as JSON; - for standard output")
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="show settled contracts too, one by one")] = False,
+    junit: JUnit = None,
+    markdown: Markdown = None,
 ) -> None:
     """Settle every contract for each pair of platforms.
 
@@ -29,6 +33,7 @@ def compare(
     from kernel_contracts.conformance.comparing import compare as settle
     from kernel_contracts.conformance.readings import read
     from kernel_contracts.report.divergence import divergence
+    from kernel_contracts.report.items import of_comparison
     from kernel_contracts.report.terminal import console
 
     found = settle(read(runs), only or ())
@@ -41,6 +46,7 @@ def compare(
         with writing(json_file):
             json_file.write_text(text, encoding="utf-8")
     console(stderr=to_stdout).print(divergence(record, every=every))
+    Exports(junit, None, markdown).write([of_comparison(row) for row in record["rows"]])
     raise typer.Exit(found.status)
 
 

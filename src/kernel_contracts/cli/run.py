@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kernel_contracts.cli.exports import Annotations, Exports, JUnit, Markdown, Sarif, items_of
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
@@ -39,6 +41,10 @@ def run(
     calibrate: Annotated[
         bool, typer.Option("--calibrate", help="also show that each contract tells good kernels from bad ones")
     ] = False,
+    junit: JUnit = None,
+    sarif: Sarif = None,
+    markdown: Markdown = None,
+    annotations: Annotations = False,
 ) -> None:
     """Measure many contracts on many platforms; killed at any moment, the same command goes on."""
     from kernel_contracts.conformance.platforms import platforms
@@ -58,7 +64,13 @@ def run(
         jobs,
     )
     one, out = Run(wanted, output), console()
-    counts = _measured(one, out)
+    exports, seen = Exports(junit, sarif, markdown, annotations), list[dict[str, Any]]()
+    try:
+        counts = _measured(one, out, seen)
+    finally:
+        if exports.wanted and seen:  # what an interrupted run has found is reported, too
+            contracts = [p.job.contract for p in one.plans]
+            exports.write(items_of(((r["result"], r["platform"]) for r in seen), contracts, output))
     for record in one.calibrate() if calibrate else ():
         out.print(_separates(record))
     raise typer.Exit(_status(counts))
@@ -74,8 +86,8 @@ def _separates(record: dict[str, Any]) -> Text:
     return line.append(f" {', '.join(record['dtypes'].values()) or '-':<10}", "cyan")
 
 
-def _measured(one: Run, out: Console) -> Counter[str]:
-    """Runs it with progress; counts the verdicts."""
+def _measured(one: Run, out: Console, seen: list[dict[str, Any]]) -> Counter[str]:
+    """Runs it with progress; counts the verdicts, and keeps the cells in `seen` as they come."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     counts: Counter[str] = Counter()
@@ -87,6 +99,7 @@ def _measured(one: Run, out: Console) -> Counter[str]:
             if not sum(counts.values()):
                 progress.update(task, total=len(one.plans))
                 out.print(f"{len(one.plans)} cells, seed {one.seed}, into {one.directory.root}", style="dim")
+            seen.append(record)
             counts[record["result"]["verdict"]] += 1
             before += known
             if record["result"]["witness"]:

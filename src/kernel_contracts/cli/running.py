@@ -49,6 +49,7 @@ class Run:
     jobs: int
     keep: Path | None
     results: list[Result] = field(default_factory=list)
+    records: list[dict[str, Any]] = field(default_factory=list)
 
     def execute(self) -> list[Result]:
         """Measures everything; each result is printed and written before the next one starts."""
@@ -170,17 +171,18 @@ class Run:
             for note in result.finding.notes:
                 out.print(f"  {note}", style="dim", highlight=False, markup=False)
         witness = self._save_witness(result, report)
+        record = result_record(
+            result.contract,
+            result.bound,
+            result.finding,
+            seed=result.seed,
+            seconds=result.seconds,
+            kernel=kernel_record(self.target, report),
+            platform=digest(report.fingerprint),
+            witness=str(witness) if witness else "",
+        )
+        self.records.append(record)
         if result_lines is not None:
-            record = result_record(
-                result.contract,
-                result.bound,
-                result.finding,
-                seed=result.seed,
-                seconds=result.seconds,
-                kernel=kernel_record(self.target, report),
-                platform=digest(report.fingerprint),
-                witness=str(witness) if witness else "",
-            )
             _write(result_lines, line(record))
 
     def _witness_path(self, result: Result) -> Path:

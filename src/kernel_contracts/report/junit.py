@@ -1,0 +1,61 @@
+"""Verdicts as JUnit XML, which every continuous integration server reads.
+
+A violation or an under-specified contract is a failure, a fault of ours an error, what could not be decided is skipped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import groupby
+from xml.etree import ElementTree as ET
+
+from kernel_contracts.report.items import FAILING, OPEN, Item
+
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML 1.0 (section 2.2) has no way to write."""
+
+
+def junit(items: Sequence[Item]) -> str:
+    """The document, one suite a platform."""
+    root = ET.Element("testsuites", {"name": "kernel-contracts", **_counted(items)})
+    ordered = sorted(items, key=lambda i: (i.platform, i.target))
+    for (platform, target), some in groupby(ordered, key=lambda i: (i.platform, i.target)):
+        mine = list(some)
+        suite = ET.SubElement(root, "testsuite", {"name": _text(f"{target} on {platform}"), **_counted(mine)})
+        for item in mine:
+            _case(suite, item)
+    ET.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _case(suite: ET.Element, item: Item) -> None:
+    case = ET.SubElement(
+        suite, "testcase", classname=_text(f"{item.class_id}.{item.contract}"), name=_text(item.title),
+        time=f"{item.seconds:.3f}",
+    )  # fmt: skip
+    if item.place is not None:
+        case.set("file", _text(item.place.path))
+        case.set("line", str(item.place.line))
+    if item.verdict in FAILING:
+        told = ET.SubElement(case, "failure", type=_text(item.signature or item.verdict), message=_text(item.story))
+        told.text = _text("\n".join(filter(None, [item.verdict, item.story, item.replay])))
+    elif item.verdict == "error":
+        ET.SubElement(case, "error", type="error", message=_text(item.reason))
+    elif item.verdict in OPEN:
+        ET.SubElement(case, "skipped", message=_text(f"{item.verdict}: {item.reason}"))
+
+
+def _counted(items: Sequence[Item]) -> dict[str, str]:
+    verdicts = [i.verdict for i in items]
+    return {
+        "tests": str(len(items)),
+        "failures": str(sum(v in FAILING for v in verdicts)),
+        "errors": str(verdicts.count("error")),
+        "skipped": str(sum(v in OPEN for v in verdicts)),
+        "time": f"{sum(i.seconds for i in items):.3f}",
+    }
+
+
+def _text(text: str) -> str:
+    return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)
