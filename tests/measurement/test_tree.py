@@ -14,6 +14,7 @@ from kernel_contracts.errors import ArithmeticScopeError
 from kernel_contracts.formats import BF16, FORMATS, FP16, FP32, FP64, Format
 from kernel_contracts.measurement.orders import draw, name_of, planted, same
 from kernel_contracts.measurement.tree import NoTreeError, Tree, confirm, execute, mask, reveal
+from kernel_contracts.numerics.bounded import Array
 from kernel_contracts.numerics.rounding import round_to
 from kernel_contracts.numerics.summation import Order, sum_terms
 
