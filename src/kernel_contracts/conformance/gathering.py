@@ -46,7 +46,9 @@ def gather(places: Sequence[Path]) -> Gathered:
     for place in others:
         found += _of_files(place, several=len(places) > 1)
     if not found:
-        raise UsageError(f"{', '.join(map(str, places))}: nothing was measured there yet; let kc run or kc check finish")
+        raise UsageError(
+            f"{', '.join(map(str, places))}: nothing was measured there yet; let kc run or kc check finish"
+        )
     names = list(dict.fromkeys(m.column for m in found))
     columns = tuple(Column(n, next((m.stack for m in found if m.column == n and m.stack), "")) for n in names)
     return Gathered(_source(places, readings, found), columns, tuple(found), _compared(readings))

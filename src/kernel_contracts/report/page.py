@@ -202,9 +202,7 @@ def _row(anchor: str, cells: Sequence[Measured | None]) -> Row:
         claim = known[first.class_id].claim
     axes = frame([call for c in there for call in c.calls], next((c.size for c in there if c.size), ""))
     panels = tuple(
-        Panel(
-            c, error_plot(c.calls, axes) if axes else None, histogram(c.calls), heat_map(c.calls), tree_plot(c.calls)
-        )
+        Panel(c, error_plot(c.calls, axes) if axes else None, histogram(c.calls), heat_map(c.calls), tree_plot(c.calls))
         for c in there
     )
     return Row(
@@ -221,7 +219,6 @@ def _story(row: Row, m: Measured) -> dict[str, Any]:
     smallest = m.shown or min((c for c in m.calls if c.fails), key=_size, default=None)
     if smallest is not None:
         lines.append(("input", smallest.inputs))
-    lines.append(("cases", f"{m.failures} of {m.samples} fail; shown is the smallest that does"))
     lines += [("note", n) for n in m.notes]
     return {"row": row, "cell": m, "lines": [(k, v) for k, v in lines if v]}
 

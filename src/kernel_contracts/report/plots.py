@@ -142,7 +142,9 @@ _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 def _powers(axes: Frame) -> tuple[Tick, ...]:
     step = max(1, -(-(axes.most - axes.least) // 4))
-    ticks = [Tick(_r(axes.y(10.0**k)), "10" + str(k).translate(_SUPERSCRIPT)) for k in range(axes.least, axes.most, step)]
+    ticks = [
+        Tick(_r(axes.y(10.0**k)), "10" + str(k).translate(_SUPERSCRIPT)) for k in range(axes.least, axes.most, step)
+    ]
     if axes.zero:
         ticks.insert(0, Tick(_r(axes.y(0.0)), "0"))
     if axes.infinite:
@@ -153,7 +155,8 @@ def _powers(axes: Frame) -> tuple[Tick, ...]:
 # ---------------------------------------------------------------------------------------------------- histogram
 
 _EDGES = (0.001, 0.01, 0.03, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 3.0, 10.0, 100.0, 10000.0)
-_LABELS = {0: "0", 2: "0.01", 4: "0.1", 9: "1", 12: "100"}
+_LABELS = {0: "0", 3: "0.01", 5: "0.1", 10: "1", 13: "100"}
+"""Of a bin, what stands at its left end; of the first one, in its middle."""
 _BARS = len(_EDGES) + 2
 
 
@@ -197,7 +200,14 @@ def histogram(calls: Sequence[Call]) -> Histogram | None:
         if n:
             tall = max(2.0, n / most * (bottom - top))
             bars.append(
-                Bar(_r(left + k * step + 1), _r(bottom - tall), _r(step - 2), _r(tall), k > _ONE, f"{n} calls {_range(k)}")
+                Bar(
+                    _r(left + k * step + 1),
+                    _r(bottom - tall),
+                    _r(step - 2),
+                    _r(tall),
+                    k > _ONE,
+                    f"{n} calls {_range(k)}",
+                )
             )
     ticks = tuple(Tick(_r(left + (k + (0.5 if k == 0 else 0.0)) * step), text) for k, text in _LABELS.items())
     outside = sum(counts[_ONE + 1 :])
@@ -206,7 +216,7 @@ def histogram(calls: Sequence[Call]) -> Histogram | None:
     return Histogram(tuple(bars), ticks, _r(left + (_ONE + 1) * step), most, top, bottom, left, right, said)
 
 
-_ONE = 1 + _EDGES.index(1.0) - 0
+_ONE = 1 + _EDGES.index(1.0)
 """The last bin within the bound."""
 
 
@@ -262,7 +272,9 @@ def heat_map(calls: Sequence[Call]) -> HeatMap | None:
             wrong += not ratio <= 1
     total = len(call.map) * len(call.map[0])
     size = "×".join(map(str, call.plane)) if call.plane[0] > 1 else str(call.plane[1])
-    said = f"Error over the {size} elements of {call.output or 'the output'}: {wrong} of {total} blocks outside the bound."
+    said = (
+        f"Error over the {size} elements of {call.output or 'the output'}: {wrong} of {total} blocks outside the bound."
+    )
     shades = tuple((k, "".join(paths[k])) for k in sorted(paths))
     return HeatMap(shades, width, height, call.plane, call.blocks, said, call)
 
