@@ -33,7 +33,7 @@ def page(
     certificate: Annotated[Path, typer.Argument(help="what kc certify wrote")],
     output: Annotated[Path, typer.Option("-o", "--output", help="the page")],
 ) -> None:
-    """Write a certificate as one sheet to read and print. It shows what the file says; kc verify says whether it holds."""
+    """Write a certificate as one sheet to read and print. It shows what the file says; kc verify says if it holds."""
     from kernel_contracts.cli.files import writing
     from kernel_contracts.conformance.showing import statement_of
     from kernel_contracts.report.sheet import certificate_page

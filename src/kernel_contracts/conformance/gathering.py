@@ -1,4 +1,4 @@
-"""What `kc report` is given, read: run directories, folders that `kc check --keep` wrote, files of results and traces."""
+"""What `kc report` is given, read: run directories, folders of `kc check --keep`, files of results and traces."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _compared(readings: Sequence[Reading]) -> Mapping[str, Any] | None:
     return comparing.compare(readings).as_json()
 
 
-# ------------------------------------------------------------------------------------------------------ run directories
+# -------------------------------------------------------------------------------- run directories
 
 
 def _of_run(reading: Reading, *, several: bool) -> Iterator[Measured]:
@@ -133,7 +133,7 @@ def _witness_call(data: Mapping[str, Any]) -> Call | None:
     return call_from({"case": data["case"], "violates": True})
 
 
-# ------------------------------------------------------------------------------------------------------ files of records
+# -------------------------------------------------------------------------------- files of records
 
 
 def _of_files(place: Path, *, several: bool) -> list[Measured]:
@@ -196,7 +196,8 @@ def _known(record: Any) -> None:
         raise ValueError(record["record"])
     if record["schema"] != TRACE_VERSION:
         raise UsageError(
-            f"is of version {record['schema']} of the records and this tool reads version {TRACE_VERSION}; measure again"
+            f"is of version {record['schema']} of the records and this tool reads version {TRACE_VERSION}; "
+            "measure again"
         )
 
 

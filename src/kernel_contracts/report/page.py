@@ -131,7 +131,7 @@ def report_page(
     groups = _groups([c.name for c in columns], measured)
     broken = [(row, cell) for g in groups for row in g.rows for cell in row.cells if cell is not None and fails(cell)]
     counts = Counter(m.verdict for m in measured)
-    return environment().get_template("report.html").render(
+    text: str = environment().get_template("report.html").render(
         source=source, columns=columns, groups=groups,
         headline=headline(columns, measured),
         stories=[_story(row, cell) for row, cell in broken if cell.verdict == Verdict.VIOLATES],
@@ -139,6 +139,7 @@ def report_page(
         matrix=None if comparison is None else divergence(comparison),
         bare=any(m.calls and not any(c.residual is not None for c in m.calls) for m in measured),
     )  # fmt: skip
+    return text
 
 
 def headline(columns: Sequence[Column], measured: Sequence[Measured]) -> str:

@@ -16,6 +16,8 @@ WIDTH, HEIGHT = 300.0, 170.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46.0, 10.0, 12.0, 30.0
 _POINTS = 96
 """Calls in one picture at most: failing ones and the largest ratios first."""
+_TOLD = 16
+"""Of those, the ones that say what they are when pointed at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,7 @@ class Mark:
     """Height of the permitted error; None where only the exact answer is right."""
     fails: bool
     text: str
+    """Empty where it goes without saying."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +107,7 @@ def error_plot(calls: Sequence[Call], axes: Frame) -> ErrorPlot | None:
     known.sort(key=lambda c: (not c.fails, -c.ratio))
     shown, seen = known[:_POINTS], Counter[int]()
     beside = Counter(c.dims[axes.dim] for c in shown)
+    told = {id(c) for c in shown[:_TOLD]}
     marks = []
     for c in sorted(shown, key=lambda c: (c.tolerance or 0.0, c.ratio)):
         n = c.dims[axes.dim]
@@ -112,7 +116,8 @@ def error_plot(calls: Sequence[Call], axes: Frame) -> ErrorPlot | None:
         seen[n] += 1
         assert c.residual is not None
         bound = None if not c.tolerance or not math.isfinite(c.tolerance) else axes.y(c.tolerance)
-        marks.append(Mark(_r(x), _r(axes.y(c.residual)), None if bound is None else _r(bound), c.fails, _said(c)))
+        text = _said(c) if id(c) in told else ""
+        marks.append(Mark(_r(x), _r(axes.y(c.residual)), None if bound is None else _r(bound), c.fails, text))
     failing = sum(c.fails for c in known)
     left_out = f" ({len(known) - len(shown)} calls closer to exact are not drawn)" if len(known) > len(shown) else ""
     said = f"Error against {axes.dim} of {len(known)} calls, {failing} of them outside the bound{left_out}."
@@ -244,9 +249,10 @@ SHADES = (0.0, 0.1, 0.3, 0.6, 1.0, 100.0)
 @dataclass(frozen=True, slots=True)
 class HeatMap:
     shades: tuple[tuple[int, str], ...]
-    """Of each shade that occurs, its number and one path over its blocks."""
+    """Of each shade that occurs, its number and one path over its blocks, in elements."""
     width: float
     height: float
+    """Of the picture."""
     plane: tuple[int, int]
     blocks: tuple[int, int]
     said: str
@@ -263,12 +269,12 @@ def heat_map(calls: Sequence[Call]) -> HeatMap | None:
     if len(rows) != len(call.map) + 1 or any(len(columns) != len(row) + 1 for row in call.map):
         return None
     width, height = _fit(call.plane)
-    xs, ys = ([_r(v * size / ends[-1]) for v in ends] for ends, size in ((columns, width), (rows, height)))
     paths: dict[int, list[str]] = {}
     wrong = 0
     for i, row in enumerate(call.map):
         for j, ratio in enumerate(row):
-            paths.setdefault(_shade(ratio), []).append(f"M{xs[j]:g} {ys[i]:g}H{xs[j + 1]:g}V{ys[i + 1]:g}H{xs[j]:g}z")
+            wide, tall = columns[j + 1] - columns[j], rows[i + 1] - rows[i]
+            paths.setdefault(_shade(ratio), []).append(f"M{columns[j]} {rows[i]}h{wide}v{tall}h-{wide}z")
             wrong += not ratio <= 1
     total = len(call.map) * len(call.map[0])
     size = "×".join(map(str, call.plane)) if call.plane[0] > 1 else str(call.plane[1])

@@ -30,12 +30,13 @@ def certificate_page(statement: Mapping[str, Any], keyids: Sequence[str], name: 
     said = statement["predicate"]
     lowest = min(c["level"] for c in said["contracts"])
     held = said["profile"]["held"]
-    return environment().get_template("certificate.html").render(
+    text: str = environment().get_template("certificate.html").render(
         said=said, subjects=statement["subject"], keyids=keyids, name=name, lowest=lowest, held=held,
         words=LEVELS, rows=[_row(c) for c in said["contracts"]], platform=_platform(said["platform"]),
         refused=said["refused"], never=_NEVER, issued=_day(said["validity"]["issued"]),
         expires=_day(said["validity"]["expires"]),
     )  # fmt: skip
+    return text
 
 
 def _row(c: Mapping[str, Any]) -> dict[str, Any]:
