@@ -245,7 +245,8 @@ def _element(worst: Mapping[str, Any]) -> str:
     return f"{worst.get('output', '')}{f'[{index}]' if index else ''} = {got:.9g}, oracle {due:.9g}, {said}"
 
 
-_SETTLED = ("identical bits", "legitimate divergence")
+_QUIET = ("identical bits", "legitimate divergence", "not comparable")
+"""Counted, and not told one by one."""
 
 
 def divergence(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -263,7 +264,7 @@ def divergence(record: Mapping[str, Any]) -> dict[str, Any]:
         table.append((a, line))
     rows: dict[tuple[str, ...], dict[str, Any]] = {}
     for r in record["rows"]:
-        if r["ruling"] not in _SETTLED:
+        if r["ruling"] not in _QUIET:
             key = (r["a"], r["b"], r["contract"], r["ruling"], r["reason"])
             rows.setdefault(key, {**r, "kinds": []})["kinds"].append(", ".join(r["dtypes"].values()))
     return {
