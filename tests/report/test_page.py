@@ -32,7 +32,7 @@ def test_a_run_is_told_in_one_page(run: Path, tmp_path: Path) -> None:
     text = written(run, tmp_path / "report.html").read_text("utf-8")
     assert "jax breaks 2 of 6 contracts; numpy and torch break none." in text
     assert text.count('class="story"') == 2
-    assert text.count("tail_dropped: the tail along axis 1 is never written") == 2
+    assert text.count('<p class="defect">tail_dropped: the tail along axis 1 is never written</p>') == 2
     assert "Where platforms differ" in text
     assert text.count("<details") >= 6
     assert "Error over the 256×241 elements of y: 16 of 256 blocks outside the bound." in text

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from kernel_contracts.report.maps import heat_map, tree_plot
 from kernel_contracts.report.measured import Call
-from kernel_contracts.report.plots import error_plot, frame, heat_map, histogram, tree_plot
+from kernel_contracts.report.plots import error_plot, frame, histogram
 
 
 def call(n: int, residual: float, tolerance: float) -> Call:

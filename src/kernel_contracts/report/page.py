@@ -16,18 +16,9 @@ from typing import TYPE_CHECKING, Any
 from kernel_contracts.classes import classes
 from kernel_contracts.contracts.evidence import Verdict
 from kernel_contracts.errors import UsageError
+from kernel_contracts.report.maps import HeatMap, TreePlot, heat_map, tree_plot
 from kernel_contracts.report.measured import NOT_JUDGED, Call, Measured
-from kernel_contracts.report.plots import (
-    ErrorPlot,
-    HeatMap,
-    Histogram,
-    TreePlot,
-    error_plot,
-    frame,
-    heat_map,
-    histogram,
-    tree_plot,
-)
+from kernel_contracts.report.plots import ErrorPlot, Histogram, error_plot, frame, histogram
 from kernel_contracts.report.terminal import ratio_text
 from kernel_contracts.signatures import signatures
 
