@@ -14,6 +14,7 @@ from kernel_contracts.errors import ArithmeticScopeError
 from kernel_contracts.formats import BF16, FORMATS, FP16, FP32, FP64, Format
 from kernel_contracts.measurement.orders import draw, name_of, planted, same
 from kernel_contracts.measurement.tree import NoTreeError, Tree, confirm, execute, mask, reveal
+from kernel_contracts.numerics.bounded import Array
 from kernel_contracts.numerics.rounding import round_to
 from kernel_contracts.numerics.summation import Order, sum_terms
 
@@ -145,6 +146,15 @@ def test_what_is_no_tree_of_additions_is_refused() -> None:
     rng = np.random.default_rng(0)
     with pytest.raises(NoTreeError):
         found(lambda x: float(execute(planted("sequential", 12), x[rng.permutation(12)], FP32)), 12)
+
+
+@pytest.mark.parametrize("answer", [float("inf"), float("nan")])
+def test_a_sum_that_leaves_the_range_is_refused_like_any_other(answer: float) -> None:
+    def overflows(terms: Array) -> float:
+        return float(terms.size) if (terms == terms[0]).all() else answer
+
+    with pytest.raises(NoTreeError, match="not made of additions"):
+        reveal(overflows, 8, mask(8, FP32, FP32, FP32))
 
 
 def test_a_compensated_sum_looks_like_a_tree_and_is_not_confirmed() -> None:

@@ -87,6 +87,22 @@ class Element:
 
 
 @dataclass(frozen=True, slots=True)
+class Extent:
+    """How large the errors of one output are and where they lie. For pictures: no verdict and no signature reads it."""
+
+    residual: float
+    """|y - y*| at the element with the largest ratio."""
+    tolerance: float
+    """What is permitted at that element."""
+    plane: tuple[int, int]
+    """Rows and columns of the output: leading axes lie on top of each other, and a vector is one row."""
+    blocks: tuple[int, int]
+    """Rows and columns that one block of `map` covers, the last ones fewer."""
+    map: tuple[tuple[float, ...], ...] = ()
+    """The largest ratio within each block; empty where every element is exactly right."""
+
+
+@dataclass(frozen=True, slots=True)
 class OutputReading:
     """One output of one call, compared with the oracle."""
 
@@ -113,6 +129,8 @@ class OutputReading:
     """Dims in which everything before this index is right and something after it is wrong."""
     own_error: float = 0.0
     """Largest share of the tolerance taken by the oracle's own error."""
+    extent: Extent | None = None
+    """None where nothing was compared element by element with a tolerance."""
 
 
 @dataclass(frozen=True, slots=True)

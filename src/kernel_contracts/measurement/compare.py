@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from kernel_contracts.contracts.evidence import Element, OutputReading
+from kernel_contracts.measurement.extent import extent
 from kernel_contracts.numerics.acceptance import Acceptance
 from kernel_contracts.numerics.bounded import Array
 
@@ -34,6 +35,7 @@ def read(name: str, y: Array, acceptance: Acceptance, own_error: float = 0.0) ->
         _region(over) if exceeding else {},
         _boundary(over) if exceeding else {},
         own_error,
+        extent(numbers, acceptance, ratios),
     )
 
 

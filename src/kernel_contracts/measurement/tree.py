@@ -108,7 +108,7 @@ class _Counter:
         terms[i], terms[j] = self.how.big, -self.how.big
         kept = self.add(terms) / self.how.unit
         self.calls += 1
-        if not (kept == math.floor(kept) and 0 <= kept <= self.n - 2):
+        if not (0 <= kept <= self.n - 2 and kept == math.floor(kept)):  # the range first: infinity has no floor
             raise NoTreeError(
                 f"with {self.how.big:g} at {i} and {-self.how.big:g} at {j} the kernel counts {kept:g} of "
                 f"{self.n - 2} units: its sum is not made of additions that round to nearest"

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kernel_contracts.contracts.evidence import Finding, Observation, OutputReading
+from kernel_contracts.contracts.evidence import Extent, Finding, Observation, OutputReading
 from kernel_contracts.contracts.model import Bound, Contract
 from kernel_contracts.measurement.calls import LoadReport
 
@@ -146,6 +146,18 @@ def _reading(r: OutputReading) -> dict[str, Any]:
         "region": {k: list(v) for k, v in r.region.items()},
         "boundary": dict(r.boundary),
         "own_error": number(r.own_error),
+        "extent": None if r.extent is None else _extent(r.extent),
+    }
+
+
+def _extent(e: Extent) -> dict[str, Any]:
+    """Ratios of the map to three digits: it is a picture."""
+    return {
+        "residual": number(e.residual),
+        "tolerance": number(e.tolerance),
+        "plane": list(e.plane),
+        "blocks": list(e.blocks),
+        "map": [[number(float(f"{r:.3g}")) for r in row] for row in e.map],
     }
 
 

@@ -49,7 +49,9 @@ def _with_order(session: Session, last: Observation) -> Observation:
     name = name_of(found.tree) or "an order without a name"
     sure = "" if found.confirmed else ", not confirmed on random numbers"
     readings["depth"] = float(found.tree.depth)
-    return replace(last, facts={**last.facts, "order": f"{name}{sure}"}, readings=readings)
+    steps = " ".join("+".join(map(str, parts)) for parts in found.tree.steps)
+    facts = {**last.facts, "order": f"{name}{sure}", "order_tree": steps}
+    return replace(last, facts=facts, readings=readings)
 
 
 EXPERIMENT = Orders()
