@@ -200,13 +200,8 @@ class Kernel:
         passed = {k: plain(k, v) for k, v in scalars.items() if report.accepts(k, positional)}
         image, places = exchange.pack(arrays)
         self._count += 1
-        message = {
-            "op": "call", "id": self._count, "size": image.size, "arrays": [place.as_json() for place in places],
-            "scalars": passed, "poison": [(tuple(shape), receiving.storage(name)) for shape, name in poison],
-            "way": way and way.as_json(), **(look.as_json() if look else {}),
-            **({"member": member.as_json()} if member else {}),
-            **({"scope": scope_of(self.announced, arrays, passed, poison).as_json()} if self._target.foreign else {}),
-        }  # fmt: skip
+        message = self._message(arrays, passed, poison, way, size=image.size, places=places)
+        message |= {**(look.as_json() if look else {}), **({"member": member.as_json()} if member else {})}
         seconds, died, self._died = 0.0, self._died, ""
         this = kind(arrays, passed, message["way"])
         limit = self._patience.seconds(this)
@@ -242,6 +237,23 @@ class Kernel:
             seconds=seconds,
             state=state,
         )
+
+    def _message(
+        self, arrays: Sequence[ArrayIn], passed: Mapping[str, Any], poison: Sequence[tuple[tuple[int, ...], str]],
+        way: Way | None, *, size: int, places: Sequence[exchange.Placement],
+    ) -> dict[str, Any]:  # fmt: skip
+        """What the worker is told of a call; a kernel file learns the scope as well, having no signature."""
+        scope = scope_of(self.announced, arrays, passed, poison) if self._target.foreign else None
+        return {
+            "op": "call",
+            "id": self._count,
+            "size": size,
+            "arrays": [place.as_json() for place in places],
+            "scalars": passed,
+            "poison": [(tuple(shape), receiving.storage(name)) for shape, name in poison],
+            "way": way and way.as_json(),
+            **({"scope": scope.as_json()} if scope else {}),
+        }
 
     def _expect(self, worker: Supervised, kinds: Collection[str], seconds: float, memory: int) -> dict[str, Any]:
         message = worker.expect(kinds, seconds, memory)
