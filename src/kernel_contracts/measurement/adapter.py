@@ -49,6 +49,8 @@ class Stack(Protocol):
     """The folder of `stacks/natives` that holds its own operations."""
     lacks: frozenset[str]
     """Operations and families (modules) of that folder that it does not offer."""
+    compiling: float
+    """Seconds on top of the time limit for the first call of each shape and dtype, in which it compiles; else 0."""
 
     def available(self) -> bool:
         """True when the library is installed; imports nothing."""

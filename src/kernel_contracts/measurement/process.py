@@ -10,7 +10,6 @@ memory, scribble over its inputs or lie: each is an outcome of that call, and th
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import time
 from collections.abc import Collection, Mapping, Sequence
@@ -19,14 +18,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from kernel_contracts.contracts.evidence import Outcome
 from kernel_contracts.errors import ArithmeticScopeError, TargetError, UsageError
-from kernel_contracts.measurement import exchange, family
+from kernel_contracts.measurement import exchange, family, receiving
 from kernel_contracts.measurement.calls import ArrayIn, CallResult, LoadReport, Look, Way
 from kernel_contracts.measurement.communicator import Membership
+from kernel_contracts.measurement.patience import Patience, kind
 from kernel_contracts.measurement.schedule_space import Space
 from kernel_contracts.measurement.scoping import Announced, plain, scope_of
 from kernel_contracts.measurement.supervise import Ended, Supervised
@@ -69,6 +66,7 @@ class Kernel:
         self._base = 0
         self._count = 0
         self._died = ""
+        self._patience = Patience(timeout)
         self.announced: Announced = None
         """The contract and dtypes that the calls are about: all that a kernel without a signature learns of them."""
 
@@ -140,10 +138,13 @@ class Kernel:
             worker.send({"op": "load", "target": self._text, "directory": str(self._directory)})
             loaded = worker.expect(("loaded", "refused"), START_SECONDS, START_MEMORY)
         except Ended as end:
-            raise TargetError(f"target {self._text!r} cannot be loaded: {end.detail}{_last_line(worker)}") from None
+            raise TargetError(
+                f"target {self._text!r} cannot be loaded: {end.detail}{receiving.last_line(worker)}"
+            ) from None
         if loaded["kind"] == "refused":
             raise TargetError(str(loaded["text"]))
         worker.printed()
+        self._patience.started(float(facts["compiling"]))
         file = str(loaded["file"])
         return LoadReport(
             name=str(loaded["name"]),
@@ -199,23 +200,20 @@ class Kernel:
         passed = {k: plain(k, v) for k, v in scalars.items() if report.accepts(k, positional)}
         image, places = exchange.pack(arrays)
         self._count += 1
-        message = {
-            "op": "call", "id": self._count, "size": image.size, "arrays": [place.as_json() for place in places],
-            "scalars": passed, "poison": [(tuple(shape), _storage(name)) for shape, name in poison],
-            "way": way and way.as_json(), **(look.as_json() if look else {}),
-            **({"member": member.as_json()} if member else {}),
-            **({"scope": scope_of(self.announced, arrays, passed, poison).as_json()} if self._target.foreign else {}),
-        }  # fmt: skip
+        message = self._message(arrays, passed, poison, way, size=image.size, places=places)
+        message |= {**(look.as_json() if look else {}), **({"member": member.as_json()} if member else {})}
         seconds, died, self._died = 0.0, self._died, ""
+        this = kind(arrays, passed, message["way"])
+        limit = self._patience.seconds(this)
         memory = self._base + (self._memory_mb << 20) + image.size
         try:
             worker.inbox.write(image)
             worker.send(message)
-            self._expect(worker, ("ready", "refused"), START_SECONDS, memory)
+            self._expect(worker, ("ready", "refused"), START_SECONDS + self._patience.compiling, memory)
             began = time.perf_counter()
             worker.send({"op": "go"})
             try:
-                last = self._expect(worker, ("returned", "raised", "memory"), self._timeout, memory)
+                last = self._expect(worker, ("returned", "raised", "memory"), limit, memory)
             finally:
                 seconds = time.perf_counter() - began
             if last["kind"] == "returned":
@@ -224,6 +222,8 @@ class Kernel:
             now = worker.inbox.read(0, image.size)
             mutated = {*exchange.changed(image, now, places), *map(str, last.get("lost", ()))}
         except Ended as end:
+            if end.outcome is Outcome.HUNG:
+                self._patience.hung(this)
             result, mutated = CallResult(end.outcome, end.detail, printed=worker.printed()), set()
             self.close()
         except BaseException:
@@ -237,6 +237,23 @@ class Kernel:
             seconds=seconds,
             state=state,
         )
+
+    def _message(
+        self, arrays: Sequence[ArrayIn], passed: Mapping[str, Any], poison: Sequence[tuple[tuple[int, ...], str]],
+        way: Way | None, *, size: int, places: Sequence[exchange.Placement],
+    ) -> dict[str, Any]:  # fmt: skip
+        """What the worker is told of a call; a kernel file learns the scope as well, having no signature."""
+        scope = scope_of(self.announced, arrays, passed, poison) if self._target.foreign else None
+        return {
+            "op": "call",
+            "id": self._count,
+            "size": size,
+            "arrays": [place.as_json() for place in places],
+            "scalars": passed,
+            "poison": [(tuple(shape), receiving.storage(name)) for shape, name in poison],
+            "way": way and way.as_json(),
+            **({"scope": scope.as_json()} if scope else {}),
+        }
 
     def _expect(self, worker: Supervised, kinds: Collection[str], seconds: float, memory: int) -> dict[str, Any]:
         message = worker.expect(kinds, seconds, memory)
@@ -261,38 +278,10 @@ class Kernel:
         if last["kind"] == "defect":
             return CallResult(Outcome.RETURNED, text, defect="wrong_type", printed=printed, state=state)
         try:
-            outputs = tuple(_output(worker, place) for place in last["outputs"])
+            outputs = tuple(receiving.output(worker, place) for place in last["outputs"])
             aliased = tuple(str(name) for name in last["aliased"])
         except (KeyError, TypeError, ValueError, OverflowError):
             raise Ended(Outcome.CRASHED, "tampered with the control channel: outputs that are not there") from None
         formats = tuple(exchange.format_name(o.dtype) for o in outputs)
         state = {**state, "late": last["late"]} if last.get("late") else state
         return CallResult(Outcome.RETURNED, "", outputs, formats, aliased=aliased, printed=printed, state=state)
-
-
-def _output(worker: Supervised, place: Mapping[str, Any]) -> NDArray[Any]:
-    """One output, copied out of the shared file; ValueError when the worker's words do not fit the file."""
-    dtype = exchange.DTYPES[place["dtype"]]
-    shape = tuple(int(n) for n in place["shape"])
-    count = math.prod(shape) * dtype.itemsize
-    if min(shape, default=0) < 0 or not 0 <= place["offset"] <= worker.outbox.size() - count:
-        raise ValueError("outside the file")
-    data = worker.outbox.read(int(place["offset"]), count)
-    if data.size != count:
-        raise ValueError("cut short")
-    if dtype == np.bool_:
-        data = np.asarray(data != 0).view(np.uint8)  # a byte that was never written is neither 0 nor 1
-    output: NDArray[Any] = data.view(dtype).reshape(shape)
-    return output
-
-
-def _storage(format_: str) -> str:
-    try:
-        return exchange.storage_name(format_)
-    except KeyError:
-        raise ArithmeticScopeError(f"poison for format {format_!r}: there is no such format") from None
-
-
-def _last_line(worker: Supervised) -> str:
-    lines = worker.printed().strip().splitlines()
-    return f" ({lines[-1].strip()[:200]})" if lines else ""

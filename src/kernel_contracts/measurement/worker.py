@@ -120,7 +120,8 @@ class _Worker:
         elif self._device not in devices:
             text = f"stack {self._stack.name} has no device {self._device!r} here; it has {', '.join(devices)}"
             return self._channel.send({"kind": "refused", "text": text})
-        return self._channel.send({"kind": "hello", "version": version, "device": self._device, "fingerprint": facts})
+        hello = {"version": version, "device": self._device, "fingerprint": facts, "compiling": self._stack.compiling}
+        return self._channel.send({"kind": "hello", **hello})
 
     def answer(self, message: dict[str, Any]) -> None:
         if message["op"] == "load":

@@ -36,6 +36,7 @@ class Plain:
     files: Mapping[str, str] = {}
     natives: str = ""
     lacks: frozenset[str] = frozenset()
+    compiling: float = 0.0
 
     def available(self) -> bool:
         return installed(self.requires[0])

@@ -33,6 +33,7 @@ class InductorStack(TorchStack):
 
     name = "inductor"
     variants = _VARIANTS
+    compiling = 180.0
     lacks = frozenset(
         {"collectives", "scaling"}  # neither a group of processes nor the steps of an optimizer are one graph
         | {"matmul_backward", "linear_backward", "gelu_backward", "layernorm_backward"}  # autograd inside a graph

@@ -30,6 +30,7 @@ class JaxStack(Plain):
     name = "jax"
     requires = ("jax", "jax")
     natives = "jax"
+    compiling = 60.0
     variants = VARIANTS
 
     @property

@@ -26,6 +26,7 @@ class MlxStack(Plain):
     native_dtypes = frozenset({"fp32", "fp16", "bf16", "int8", "int16", "int32", "int64", "uint8", "bool"})
     requires = ("mlx", "mlx")
     natives = "mlx"
+    compiling = 60.0
 
     def version(self) -> str:
         import mlx.core as mx

@@ -38,6 +38,7 @@ class NumbaStack(Plain):
     requires = ("numba", "numba")
     natives = "numba"
     variants = _VARIANTS
+    compiling = 60.0
 
     def version(self) -> str:
         import numba

@@ -56,6 +56,7 @@ class OpenClStack(Plain):
     native_dtypes = frozenset({"fp64", "fp32", "int8", "int16", "int32", "int64", "uint8"})
     requires = ("pyopencl", "opencl")
     natives = "opencl"
+    compiling = 60.0
     variants = _VARIANTS
     files = {".cl": "kernels.cl:entry"}  # noqa: RUF012
 

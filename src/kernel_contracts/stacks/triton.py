@@ -22,6 +22,7 @@ class TritonStack(TorchStack):
     name = "triton"
     native_dtypes = frozenset({"fp32", "fp16", "bf16", "int8", "int16", "int32", "int64", "uint8", "bool"})
     requires = ("triton", "triton")
+    compiling = 60.0
     natives = ""
     variants = {"interpreter": {SWITCH: "1"}}  # noqa: RUF012
 

@@ -58,6 +58,7 @@ class WebGpuStack(Plain):
     native_dtypes = frozenset({"fp32", "int32"})
     requires = ("wgpu", "webgpu")
     natives = "webgpu"
+    compiling = 60.0
     variants = _VARIANTS
     files = {".wgsl": "shader.wgsl:entry"}  # noqa: RUF012
 

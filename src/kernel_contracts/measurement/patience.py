@@ -1,0 +1,48 @@
+"""How long a call may take: its time limit, and what a compiler may take on top the first time.
+
+A stack that compiles does so inside the first call for each shape and dtype, and again in each new process; that is
+not time of the kernel. Requirement: every wait has an end, and a call that used up the longer time once gets the
+plain limit from then on, so that a kernel that really hangs costs the longer time once for each kind of call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+from kernel_contracts.measurement.calls import ArrayIn
+
+
+class Patience:
+    """Of one kernel, over all of its processes. Times in seconds."""
+
+    def __init__(self, limit: float) -> None:
+        self.limit = limit
+        self.compiling = 0.0
+        """What the stack's compiler may take; 0 where nothing is compiled."""
+        self._met: set[Hashable] = set()
+        self._hung: set[Hashable] = set()
+
+    def started(self, compiling: float) -> None:
+        """A new process: nothing is compiled there yet."""
+        self.compiling = compiling
+        self._met.clear()
+
+    def seconds(self, call: Hashable) -> float:
+        """The time that this call may take."""
+        known = call in self._met or call in self._hung
+        self._met.add(call)
+        return self.limit if known else self.limit + self.compiling
+
+    def hung(self, call: Hashable) -> None:
+        """This call gave no answer within its time."""
+        self._hung.add(call)
+
+
+def kind(arrays: Sequence[ArrayIn], scalars: Mapping[str, Any], way: Mapping[str, Any] | None) -> Hashable:
+    """Calls of one kind run the same compiled code: equal shapes, dtypes, layouts, parameters and way of calling."""
+    return (
+        tuple((a.array.shape, a.array.dtype.name, a.layout) for a in arrays),
+        tuple((name, repr(value)) for name, value in sorted(scalars.items())),
+        repr(way),
+    )

@@ -1,0 +1,96 @@
+"""Compiling is not hanging: a stack that compiles gets longer for the first call of each kind, and an end all the same.
+
+The compiler is planted in the worker process: NumPy's adapter is given an allowance and a `compiled` that takes its
+time for each shape, as real compilers do.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kernel_contracts.contracts.evidence import Outcome
+from kernel_contracts.measurement.patience import Patience, kind
+from kernel_contracts.measurement.process import ArrayIn, Kernel
+from kernel_contracts.stacks.base import stacks
+
+HOSTILE = Path(__file__).parents[1] / "hostile" / "kernels.py"
+SMALL, LARGE = np.ones((2, 3), np.float32), np.ones((4, 5), np.float32)
+PLANTED = """
+import time
+from kernel_contracts.stacks.numpy import NumpyStack
+
+def compiled(self, function):
+    known = set()
+    def run(x):
+        if x.shape not in known:
+            known.add(x.shape)
+            time.sleep({takes})
+        return function(x)
+    return run
+
+NumpyStack.compiling = {allowed}
+NumpyStack.compiled = compiled
+"""
+
+
+def planted(folder: Path, name: str, *, takes: float, allowed: float, timeout: float) -> Kernel:
+    (folder / "sitecustomize.py").write_text(PLANTED.format(takes=takes, allowed=allowed))
+    source = str(Path(__file__).parents[2] / "src")
+    path = os.pathsep.join([str(folder), source, *filter(None, [os.environ.get("PYTHONPATH")])])
+    return Kernel(f"{HOSTILE}:{name}", timeout=timeout, memory_mb=512, environment={"PYTHONPATH": path})
+
+
+def test_a_slow_compiler_is_waited_for_with_every_new_shape(tmp_path: Path) -> None:
+    with planted(tmp_path, "honest", takes=1.0, allowed=30.0, timeout=0.5) as k:
+        for x in (SMALL, LARGE, SMALL):
+            result = k.call([ArrayIn("x", x)])
+            assert result.outcome is Outcome.RETURNED, result.detail
+            np.testing.assert_array_equal(result.outputs[0], x * 2)
+        assert k.restarts == 0
+
+
+def test_the_same_time_is_a_hang_where_nothing_is_compiled(tmp_path: Path) -> None:
+    with planted(tmp_path, "honest", takes=3.0, allowed=0.0, timeout=0.5) as k:
+        assert k.call([ArrayIn("x", SMALL)]).outcome is Outcome.HUNG
+
+
+def test_a_compiler_is_waited_for_again_in_a_new_process(tmp_path: Path) -> None:
+    with planted(tmp_path, "honest", takes=1.0, allowed=30.0, timeout=0.5) as k:
+        assert k.call([ArrayIn("x", SMALL)]).outcome is Outcome.RETURNED
+        k.close()
+        assert k.call([ArrayIn("x", SMALL)]).outcome is Outcome.RETURNED
+
+
+def test_a_hang_is_found_and_costs_the_longer_time_once(tmp_path: Path) -> None:
+    with planted(tmp_path, "hang", takes=0.0, allowed=0.75, timeout=0.25) as k:
+        said = [k.call([ArrayIn("x", x)]) for x in (SMALL, SMALL, LARGE, LARGE)]
+    assert [r.outcome for r in said] == [Outcome.HUNG] * 4
+    assert [r.detail.partition(";")[0] for r in said] == [f"no answer within {s} s" for s in ("1", "0.25", "1", "0.25")]
+
+
+def test_what_a_compiler_would_compile_anew_is_another_kind_of_call() -> None:
+    base = kind([ArrayIn("x", SMALL)], {"axis": -1}, None)
+    assert base == kind([ArrayIn("y", SMALL + 1)], {"axis": -1}, None)
+    others = [
+        kind([ArrayIn("x", LARGE)], {"axis": -1}, None),
+        kind([ArrayIn("x", SMALL.astype(np.float16))], {"axis": -1}, None),
+        kind([ArrayIn("x", SMALL)], {"axis": 0}, None),
+        kind([ArrayIn("x", SMALL)], {"axis": -1}, {"index": 1}),
+    ]
+    assert len({base, *others}) == 5
+
+
+@pytest.mark.parametrize("allowed", [0.0, 60.0])
+def test_a_kernel_that_was_met_gets_its_limit(allowed: float) -> None:
+    patience = Patience(30.0)
+    patience.started(allowed)
+    assert [patience.seconds("a"), patience.seconds("a"), patience.seconds("b")] == [30 + allowed, 30, 30 + allowed]
+
+
+def test_the_stacks_that_compile_say_so() -> None:
+    compiling = {"inductor", "jax", "jax_jit", "numba", "mlx", "opencl", "webgpu", "triton"}
+    assert {s.name for s in stacks().values() if s.compiling > 0} == compiling
