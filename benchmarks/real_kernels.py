@@ -2,9 +2,9 @@
 
     python benchmarks/real_kernels.py [--stacks numpy,torch] [--seeds 5] [--operations a,b] [--classes X,Y] [--jobs 2]
 
-None of them may be accused of anything but a listed finding: exit status 1 if one is. Writes benchmarks/results/real_kernels.json, and every
-check beside it as JSON lines. With --resume what
-an interrupted run has measured, with the same options, is kept.
+None of them may be accused of anything but a listed finding: exit status 1 if one is. Writes
+benchmarks/results/real_kernels.json, and every check beside it as JSON lines. With --resume what an interrupted run
+has measured, with the same options, is kept.
 """
 
 from __future__ import annotations
