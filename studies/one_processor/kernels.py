@@ -5,46 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 
-def multiply_add(a: Any, b: Any, c: Any) -> Any:
-    return a * b + c
-
-
-def there_and_back(x: Any) -> Any:
-    return x * 1000 * 0.75
-
-
-def there_and_back_onnx(x: Any) -> Any:
-    """The same as a model of two nodes, all of it in the format of the data."""
-    from kernel_contracts.stacks.natives.onnxruntime._models import Node, chain, constant
-
-    nodes = [Node("Mul", ("x", "a"), ("up",)), Node("Mul", ("up", "b"))]
-    return chain(nodes, {"x": x, "a": constant(1000, x), "b": constant(0.75, x)})
-
-
-def square_root(x: Any) -> Any:
-    import torch
-
-    return torch.sqrt(x)
-
-
-def erf_torch(x: Any) -> Any:
-    import torch
-
-    return torch.erf(x)
-
-
-def erf_mlx(x: Any) -> Any:
-    import mlx.core as mx
-
-    return mx.erf(x)
-
-
-def int8(x: Any) -> Any:
-    import torch
-
-    return x.to(torch.int8)
-
-
 def index_put(base: Any, updates: Any, index: Any) -> Any:
     return base.index_put((index,), updates, accumulate=True)
 
@@ -72,15 +32,3 @@ def all_reduce_gloo(rank: int, world: int, x: Any, comm: Any) -> Any:
     total = x.clone()
     collectives._group(comm).allreduce([total]).wait()
     return total
-
-
-def all_reduce_max_gloo(rank: int, world: int, x: Any, comm: Any) -> Any:
-    """The largest over all ranks."""
-    from torch import distributed
-
-    from kernel_contracts.stacks.natives.torch import collectives
-
-    largest, options = x.clone(), distributed.AllreduceOptions()
-    options.reduceOp = distributed.ReduceOp.MAX
-    collectives._group(comm).allreduce([largest], options).wait()
-    return largest

@@ -23,6 +23,18 @@ from kernel_contracts.vocabulary import vocabulary
 STACKS = ["numpy", pytest.param("torch", marks=pytest.mark.torch)]
 CONTRACTS = [pytest.param(c, id=c.name) for c in standard_library(vocabulary())]
 SAMPLES = 5
+FINDS = {
+    "all-reduce-max-nan": ("fp64", "fp32", "fp16", "bf16"),
+    "cast-fp8-e4m3fn-overflow": ("plain",),
+    "erf-near-zero": ("bf16",),
+    "gelu-alone": ("fp64", "fp32"),
+    "silu-alone": ("fp64", "fp32"),
+    "sqrt-nearest": ("fp32",),
+}
+"""Contracts that PyTorch 2.13 breaks on a processor, in these formats: docs/findings.md says how, with exact values."""
+SURE = [("all-reduce-max-nan", "fp32"), ("cast-fp8-e4m3fn-overflow", "plain"), ("erf-near-zero", "bf16"),
+        ("gelu-alone", "fp32"), ("sqrt-nearest", "fp32")]  # fmt: skip
+"""Those of them that any few samples show."""
 
 
 def native(stack: str, operation: str) -> Callable[..., Any]:
@@ -54,9 +66,21 @@ def test_a_native_conforms(contract: Contract, stack: str, tmp_path: Path) -> No
         pytest.importorskip("torch")
     kernel = in_process(contract, stack, native(stack, contract.operation), tmp_path)
     for bound in contract.bound:
+        if stack == "torch" and label(bound) in FINDS.get(contract.name, ()):
+            continue
         found = measure(contract, bound, kernel, SAMPLES, seed=11)
         assert found, f"nothing was measured for {label(bound)}"
         assert [c for c in map(complaint, found) if c] == [], label(bound)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(("name", "dtype"), SURE)
+def test_a_find_is_found(name: str, dtype: str, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    contract = next(c for c in standard_library(vocabulary()) if c.name == name)
+    (bound,) = [b for b in contract.bound if label(b) == dtype]
+    kernel = in_process(contract, "torch", native("torch", contract.operation), tmp_path)
+    assert any(map(complaint, measure(contract, bound, kernel, 24, seed=11)))
 
 
 @pytest.mark.parametrize("contract", CONTRACTS)

@@ -259,3 +259,25 @@ def test_a_mutant_yields_nothing_where_it_does_not_apply(name: str) -> None:
 def test_an_unknown_format_is_named(name: str) -> None:
     with pytest.raises(ArithmeticScopeError, match="there is no number format fp31"):
         mutate(MATMUL, name, "fp31")
+
+
+# ------------------------------------------------------------------------------------------------- forms of a function
+
+
+def test_erf_by_its_complement_has_no_digits_near_zero() -> None:
+    base = program("f (x: fp32[N]) -> y: fp32[N]", "y = erf(x) in fp32")
+    x = np.array([2.0**-30, 0.5])
+    made = rounded(only(base, "cancelling_form"), x=x)
+    assert made[0] == 0, "1 - erfc is 1 - 1 there"
+    assert made[1] == pytest.approx(math.erf(0.5), rel=2.0**-21)
+
+
+def test_a_root_by_its_reciprocal_is_off_by_a_unit_at_most_but_not_nearest() -> None:
+    base = program("f (x: fp32[N]) -> y: fp32[N]", "y = round(sqrt(x), fp32) in fp64")
+    x = round_to(1 + RNG.random(4000), FORMATS["fp32"])
+    right = round_to(np.sqrt(x), FORMATS["fp32"])
+    made = rounded(only(base, "reciprocal_root"), x=x)
+    assert np.array_equal(rounded(base, x=x), right)
+    assert 0 < np.count_nonzero(made != right) < x.size
+    assert np.abs(made - right).max() <= 2 * 2.0**-23
+    assert rounded(only(base, "reciprocal_root"), x=np.zeros(1))[0] == 0

@@ -30,6 +30,7 @@ class DeterminismClass:
     mutants: tuple[str, ...] = ("accumulate", "drop_tail", "other_tie")
     faults: tuple[str, ...] = (
         "arrival", "arrival_under_load", "fold_by_threads", "vector_if_aligned", "split_if_few_rows", "racing_writes",
+        "off_if_alone", "saturate_if_many",
     )  # fmt: skip
     extra_inputs: tuple[MeasureItem, ...] = (
         MeasureItem("normal"), MeasureItem("opposite"), MeasureItem("wide", (20.0,)),

@@ -17,6 +17,7 @@ from kernel_contracts.contracts.model import Bound, Contract
 from kernel_contracts.measurement.calls import ArrayIn, CallResult
 from kernel_contracts.measurement.emulated import Callee, Emulated
 from kernel_contracts.measurement.faults.base import Fault, Faulty, Places
+from kernel_contracts.numerics.operators import adds_up
 from kernel_contracts.numerics.summation import Order
 
 #: Stands in the environment of a kernel whose machine is busy.
@@ -49,7 +50,12 @@ def _fault(name: str, axis: str, doc: str, choose: Choose) -> Fault:
     def wrap(contract: Contract, bound: Bound, inner: Callee, arguments: tuple[object, ...]) -> Callee:
         return Ordered(contract, bound, choose, {})
 
-    return Fault(name, doc, wrap, axis=axis)
+    return Fault(name, doc, wrap, axis=axis, applies=_adds)
+
+
+def _adds(contract: Contract, bound: Bound) -> bool:
+    """Whether there is a sum, of which an order could be another one."""
+    return any(adds_up(n.op) for n in bound.program.nodes)
 
 
 def _arrival(arrays: Sequence[ArrayIn], environment: Mapping[str, str]) -> Order:

@@ -11,14 +11,15 @@ from kernel_contracts.numerics.program import Node, Program
 
 
 def _cancelling_form(program: Program, arguments: tuple[Any, ...]) -> Iterator[tuple[str, Program]]:
-    """erfc(x) as 1 - erf(x), sigmoid(x) as (1 + tanh(x / 2)) / 2, log1p and expm1 through log and exp."""
+    """erfc(x) as 1 - erf(x) and the reverse, sigmoid(x) as (1 + tanh(x / 2)) / 2, log1p and expm1 by log and exp."""
 
     def hook(builder: Builder, index: int, node: Node, args: list[int]) -> int | None:
-        if node.op not in ("erfc", "sigmoid", "log1p", "expm1"):
+        if node.op not in ("erf", "erfc", "sigmoid", "log1p", "expm1"):
             return None
         one = builder.constant(1.0)
-        if node.op == "erfc":
-            return builder.op("sub", [one, builder.op("erf", args)])
+        if node.op in ("erf", "erfc"):
+            other = "erf" if node.op == "erfc" else "erfc"
+            return builder.op("sub", [one, builder.op(other, args)])
         if node.op == "log1p":
             return builder.op("log", [builder.op("add", [one, *args])])
         if node.op == "expm1":
@@ -28,6 +29,19 @@ def _cancelling_form(program: Program, arguments: tuple[Any, ...]) -> Iterator[t
         return builder.op("mul", [half, builder.op("add", [one, inner])])
 
     yield from once("a form in which nearly equal numbers are subtracted", program, hook)
+
+
+def _reciprocal_root(program: Program, arguments: tuple[Any, ...]) -> Iterator[tuple[str, Program]]:
+    """sqrt(x) as 1 / rsqrt(x), both rounded to the format of the output: up to an ulp off."""
+    fmt = program.nodes[next(iter(program.outputs.values()))].type.format
+
+    def hook(builder: Builder, index: int, node: Node, args: list[int]) -> int | None:
+        if node.op != "sqrt":
+            return None
+        builder.format = fmt
+        return builder.op("div", [builder.constant(1.0), builder.op("rsqrt", args)])
+
+    yield from once("a root taken as the reciprocal of its reciprocal", program, hook)
 
 
 def _expanded_square(program: Program, arguments: tuple[Any, ...]) -> Iterator[tuple[str, Program]]:
@@ -71,5 +85,6 @@ def _broadcast_axis(program: Program, arguments: tuple[Any, ...]) -> Iterator[tu
 MUTANTS = (
     Mutant("cancelling_form", "a function written so that digits cancel", "cancelled", _cancelling_form, True),
     Mutant("expanded_square", "(a - b)^2 multiplied out", "cancelled", _expanded_square, True),
+    Mutant("reciprocal_root", "sqrt(x) as 1 / rsqrt(x)", "wrong_value", _reciprocal_root, True),
     Mutant("broadcast_axis", "one entry a row read as one a column", "broadcast_misaligned", _broadcast_axis),
 )

@@ -46,3 +46,23 @@ def cast_chain(x: Array) -> Array:
     import jax.numpy as jnp
 
     return x.astype(jnp.bfloat16).astype(jnp.float32)
+
+
+def erf(x: Array) -> Array:
+    import jax
+
+    return jax.scipy.special.erf(x)
+
+
+def sqrt(x: Array) -> Array:
+    import jax.numpy as jnp
+
+    return jnp.sqrt(x)
+
+
+def multiply_add(a: Array, b: Array, c: Array) -> Array:
+    return a * b + c
+
+
+def mul_chain(x: Array) -> Array:
+    return x * 1000 * 0.75

@@ -51,3 +51,15 @@ def cast_fp8_e5m2(x: Array) -> Array:
     import jax.numpy as jnp
 
     return x.astype(jnp.float8_e5m2)
+
+
+def cast_fp8_e4m3fn_nonsaturating(x: Array) -> Array:
+    import jax.numpy as jnp
+
+    return x.astype(jnp.float8_e4m3fn)
+
+
+def cast_int8(x: Array) -> Array:
+    import jax.numpy as jnp
+
+    return x.astype(jnp.int8)

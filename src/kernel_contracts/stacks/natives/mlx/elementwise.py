@@ -73,3 +73,29 @@ def cast_chain(x: Array) -> Array:
     import mlx.core as mx
 
     return x.astype(mx.bfloat16).astype(mx.float32)
+
+
+def erf(x: Array) -> Array:
+    import mlx.core as mx
+
+    return mx.erf(x)
+
+
+def sqrt(x: Array) -> Array:
+    import mlx.core as mx
+
+    return mx.sqrt(x)
+
+
+def multiply_add(a: Array, b: Array, c: Array) -> Array:
+    return a * b + c
+
+
+def mul_chain(x: Array) -> Array:
+    return x * 1000 * 0.75
+
+
+def cast_int8(x: Array) -> Array:
+    import mlx.core as mx
+
+    return x.astype(mx.int8)

@@ -56,3 +56,18 @@ def copy(x: Array) -> Array:
 
 def transpose(x: Array) -> Array:
     return x.T.copy()
+
+
+def sqrt(x: Array) -> Array:
+    return np.sqrt(x)
+
+
+def multiply_add(a: Array, b: Array, c: Array) -> Array:
+    return a * b + c
+
+
+def erf(x: Array) -> Array:
+    out = np.empty(x.shape, x.dtype)
+    for i, v in np.ndenumerate(x):
+        out[i] = math.erf(v)
+    return out

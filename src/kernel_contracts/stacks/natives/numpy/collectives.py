@@ -20,6 +20,14 @@ def all_reduce(rank: int, world: int, x: Array, comm: Comm, buckets: int = 1, ov
     return np.asarray(total.reshape(x.shape).astype(x.dtype))
 
 
+def all_reduce_max(rank: int, world: int, x: Array, comm: Comm) -> Array:
+    largest = np.array(x)
+    everybodys = all_gather(rank, world, x, comm).reshape(world, *x.shape)
+    for other in everybodys:
+        largest = np.maximum(largest, other)
+    return largest
+
+
 def reduce_scatter(rank: int, world: int, x: Array, comm: Comm, buckets: int = 1, overlap: bool = False) -> Array:
     total = _accumulator(x).reshape(world, -1)
     pieces = [list(part) for part in np.array_split(total, buckets, axis=1)]

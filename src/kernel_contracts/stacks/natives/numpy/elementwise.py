@@ -41,3 +41,19 @@ def fp8_scale(x: Array) -> Array:
 
 def gather(table: Array, index: Array) -> Array:
     return table[index]
+
+
+def erf(x: Array) -> Array:
+    return each(math.erf, wide(x)).astype(x.dtype)
+
+
+def sqrt(x: Array) -> Array:
+    return np.asarray(np.sqrt(x))
+
+
+def multiply_add(a: Array, b: Array, c: Array) -> Array:
+    return np.asarray(a * b + c)
+
+
+def mul_chain(x: Array) -> Array:
+    return np.asarray(x * x.dtype.type(1000) * x.dtype.type(0.75))

@@ -25,3 +25,10 @@ def scatter_add(base: Array, updates: Array, index: Array) -> Array:
     out = wide(base).copy()
     np.add.at(out, index, wide(updates))
     return out.astype(base.dtype)
+
+
+def index_select_strict(x: Array, index: Array) -> Array:
+    """NumPy counts negative indices from the end; who does not want that looks before."""
+    if (index < 0).any():
+        raise IndexError("an index is negative")
+    return np.take(x, index, axis=1)

@@ -57,3 +57,12 @@ def cast_fp8_e4m3fn(x: Array) -> Array:
 
 def cast_fp8_e5m2(x: Array) -> Array:
     return _cast(x, "float8_e5m2")
+
+
+def cast_fp8_e4m3fn_nonsaturating(x: Array) -> Array:
+    return _cast(x, "float8_e4m3fn")
+
+
+def cast_int8(x: Array) -> Array:
+    """Through int32, whose low byte it is: of numbers that do not fit NumPy says nothing else."""
+    return x.astype(np.int32).astype(np.int8)

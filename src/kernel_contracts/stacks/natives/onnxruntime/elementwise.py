@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernel_contracts.stacks.natives.onnxruntime._models import Node, Value, chain, constant, one
 
-_FLOAT, _FLOAT16, _BFLOAT16, _E4M3FN, _E5M2 = 1, 10, 16, 17, 19
+_FLOAT, _INT8, _FLOAT16, _BFLOAT16, _E4M3FN, _E5M2 = 1, 3, 10, 16, 17, 19
 """Numbers of `TensorProto.DataType`."""
 
 
@@ -64,3 +64,29 @@ def cast_fp8_e5m2(x: Value) -> Value:
 def cast_chain(x: Value) -> Value:
     nodes = [Node("Cast", ("x",), ("h",), (("to", _BFLOAT16),)), Node("Cast", ("h",), ("y",), (("to", _FLOAT),))]
     return chain(nodes, {"x": x})
+
+
+def cast_fp8_e4m3fn_nonsaturating(x: Value) -> Value:
+    return one("Cast", x, to=_E4M3FN, saturate=0)
+
+
+def cast_int8(x: Value) -> Value:
+    return one("Cast", x, to=_INT8)
+
+
+def erf(x: Value) -> Value:
+    return one("Erf", x)
+
+
+def sqrt(x: Value) -> Value:
+    return one("Sqrt", x)
+
+
+def multiply_add(a: Value, b: Value, c: Value) -> Value:
+    return chain([Node("Mul", ("a", "b"), ("product",)), Node("Add", ("product", "c"))], {"a": a, "b": b, "c": c})
+
+
+def mul_chain(x: Value) -> Value:
+    """All of it in the format of the data."""
+    nodes = [Node("Mul", ("x", "a"), ("up",)), Node("Mul", ("up", "b"))]
+    return chain(nodes, {"x": x, "a": constant(1000, x), "b": constant(0.75, x)})

@@ -23,6 +23,15 @@ def all_reduce(rank: int, world: int, x: Tensor, comm: Comm, buckets: int = 1, o
     return total.reshape(x.shape).to(x.dtype)
 
 
+def all_reduce_max(rank: int, world: int, x: Tensor, comm: Comm) -> Tensor:
+    from torch import distributed
+
+    largest, how = x.clone(), distributed.AllreduceOptions()
+    how.reduceOp = distributed.ReduceOp.MAX
+    _group(comm).allreduce([largest], how).wait()
+    return largest
+
+
 def reduce_scatter(rank: int, world: int, x: Tensor, comm: Comm, buckets: int = 1, overlap: bool = False) -> Tensor:
     import torch
 

@@ -30,3 +30,9 @@ def scatter_add(base: Tensor, updates: Tensor, index: Tensor) -> Tensor:
     import torch
 
     return torch.index_add(wide(base), 0, index, wide(updates)).to(base.dtype)
+
+
+def index_select_strict(x: Tensor, index: Tensor) -> Tensor:
+    import torch
+
+    return torch.index_select(x, 1, index)

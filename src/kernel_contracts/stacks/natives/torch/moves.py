@@ -63,3 +63,16 @@ def cast_fp8_e5m2(x: Tensor) -> Tensor:
     import torch
 
     return x.to(torch.float8_e5m2)
+
+
+def cast_fp8_e4m3fn_nonsaturating(x: Tensor) -> Tensor:
+    """The one conversion that PyTorch has."""
+    import torch
+
+    return x.to(torch.float8_e4m3fn)
+
+
+def cast_int8(x: Tensor) -> Tensor:
+    import torch
+
+    return x.to(torch.int8)
