@@ -78,24 +78,35 @@ def usual() -> dict[str, Made]:
     }  # fmt: skip
 
 
-def write(root: Path, cells: Mapping[str, Made], platform: str = "mine") -> Path:
+def write(
+    root: Path,
+    cells: Mapping[str, Made],
+    platform: str = "mine",
+    *,
+    fingerprint: Mapping[str, Any] = FINGERPRINT,
+    kernel: str = "",
+    version: str = "2",
+) -> Path:
     """A run directory of these cells, in order."""
     contracts = {m.name: load_text(m.text(), m.name, vocabulary())[0] for m in cells.values()}
     places = {m.name: Cell(platform, m.name, "fp32") for m in cells.values()}
     manifest = Manifest(
         7, None, 30.0, 4096, ({"name": platform, "stack": "numpy"},), tuple(entry(c) for c in contracts.values()),
-        tuple(places.values()), {"digest": digest(FINGERPRINT), **FINGERPRINT},
+        tuple(places.values()), {"digest": digest(fingerprint), **fingerprint},
     )  # fmt: skip
     directory = RunDirectory(root)
     root.mkdir()
     directory.begin(manifest, {c.name: c.source for c in contracts.values()})
-    directory.put({f"fingerprints/{digest(FINGERPRINT)[:16]}.json": json.dumps(FINGERPRINT)})
+    directory.put({f"fingerprints/{digest(fingerprint)[:16]}.json": json.dumps(fingerprint)})
     for m in cells.values():
         cell, contract = places[m.name], contracts[m.name]
         lines = [json.dumps(_call(m, k)) for k in range(m.calls)]
         if lines:
             directory.put({trace_path(cell): "\n".join(lines) + "\n"})
-        directory.put({cell_path(cell): json.dumps(_record(m, cell, contract.digest, contract.operation)) + "\n"})
+        record = _record(m, cell, contract.digest, contract.operation)
+        record["fingerprint"] = digest(fingerprint)
+        record["result"]["kernel"] |= {"sha256": kernel or KERNEL, "stack_version": version}
+        directory.put({cell_path(cell): json.dumps(record) + "\n"})
         if m.separates is not None:
             directory.put({f"calibration/{m.name}/fp32.json": json.dumps({"separates": m.separates}) + "\n"})
     return root

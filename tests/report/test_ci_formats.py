@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
+import junitparser
 import pytest
+import sarif_pydantic
 
 from kernel_contracts.cli import running
 from kernel_contracts.contracts.catalogue import standard_library
@@ -73,6 +76,17 @@ def test_sarif_has_a_rule_and_a_line_for_each_result() -> None:
         (where,) = r["locations"]
         assert where["physicalLocation"] == {"artifactLocation": {"uri": "c.kc"}, "region": {"startLine": 7}}
         assert r["relatedLocations"][0]["physicalLocation"]["region"]["startLine"] == 3
+
+
+def test_readers_of_others_accept_them() -> None:
+    log = sarif_pydantic.Sarif.model_validate_json(sarif([*ITEMS, HOSTILE]))
+    results = log.runs[0].results or []
+    assert [r.rule_id for r in results][0] == "constant_output"
+    with pytest.raises(ValueError):  # the model is of use: it refuses what the standard does
+        sarif_pydantic.Sarif.model_validate_json('{"version": "2.1.0", "runs": [{"tool": {"driver": {}}}]}')
+    suites = junitparser.JUnitXml.fromstring(junit([*ITEMS, HOSTILE]).encode("utf-8", "surrogatepass"))
+    kinds = Counter(type(r).__name__ for suite in suites for case in suite for r in case.result)
+    assert kinds == {"Failure": 3, "Skipped": 2, "Error": 1}
 
 
 def test_places_outside_of_the_working_directory_are_whole_addresses() -> None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kernel_contracts.cli.level import Beside
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -32,6 +34,7 @@ def certify(
     platform: Annotated[str, typer.Option("--platform", help="which platform of the run, where it has several")] = "",
     days: Annotated[int, typer.Option("--days", min=1, max=36500, help="how long it is valid")] = 365,
     scorecard: Annotated[Path | None, typer.Option("--scorecard", help="a scorecard whose digest goes in")] = None,
+    beside: Beside = None,
 ) -> None:
     """Certify what a run shows of a profile. A contract that is not at its level is refused, and the reason goes in.
 
@@ -56,7 +59,9 @@ def certify(
     if platform and platform not in names:
         raise UsageError(f"{run} has no platform {platform}; it has {', '.join(names)}")
     wanted = load_profile(profile)
-    found = made(reading, platform or names[0], wanted, days=days, scorecard=scorecard, now=datetime.now(UTC))
+    others = [read([other])[0] for other in beside or ()]
+    now = datetime.now(UTC)
+    found = made(reading, platform or names[0], wanted, days=days, scorecard=scorecard, now=now, beside=others)
     text = sign(found.statement, signer)
     with writing(output):
         output.write_text(text, encoding="utf-8")
@@ -76,6 +81,10 @@ def verify(
     rerun: Annotated[
         int, typer.Option("--rerun", min=0, help="make so many of the certified calls again here (needs --run)")
     ] = 0,
+    beside: Beside = None,
+    here: Annotated[
+        bool, typer.Option("--here", help="whether it holds on this machine, with what is installed here")
+    ] = False,
 ) -> None:
     """Say whether a certificate is to be believed. Exit 0 valid, 1 not, each reason by its name, 2 usage."""
     from datetime import UTC, datetime
@@ -96,10 +105,29 @@ def verify(
         if kernel:
             reasons += confirming.kernel(statement, kernel)
         if run is not None:
-            reasons += [*confirming.evidence(statement, run), *confirming.run(statement, run)]
+            reasons += [*confirming.evidence(statement, run), *confirming.run(statement, run, beside or ())]
+        if here:
+            reasons += _here(statement, kernel)
         if rerun and run is not None and not reasons:
             reasons += _again(statement, run, rerun, kernel)
     _conclude(statement, reasons)
+
+
+def _here(statement: Mapping[str, Any], kernel: str) -> list[Reason]:
+    """This machine as a kernel of that stack finds it; a change that does not void the certificate is only named."""
+    from kernel_contracts.api import real_target
+    from kernel_contracts.conformance.confirming import here
+    from kernel_contracts.conformance.drift import changed
+    from kernel_contracts.measurement.process import Kernel
+
+    platform = statement["predicate"]["platform"]
+    with Kernel(kernel or real_target("builtin:add", platform["stack"]), stack=platform["stack"]) as loaded:
+        facts = loaded.load().fingerprint
+    reasons = list(here(statement, facts))
+    if not reasons:
+        for kind, words in changed(platform["facts"], facts).items():
+            typer.echo(f"{kind} changed: {'; '.join(words)}")
+    return reasons
 
 
 def _again(statement: Mapping[str, Any], run: Path, count: int, kernel: str) -> list[Reason]:

@@ -15,18 +15,25 @@ if TYPE_CHECKING:
     from kernel_contracts.conformance.profiles import Profile, Standing
 
 
+Beside = Annotated[
+    list[Path] | None,
+    typer.Option("--beside", help="another run: of the same kernel on another machine, or of another version"),
+]
+
+
 def level(
     run: Annotated[Path, typer.Argument(help="a directory that kc run wrote")],
     profile: Annotated[
         str | None, typer.Option("--profile", help="FILE[:NAME]: only its contracts, against the levels it asks for")
     ] = None,
     only: Annotated[list[str] | None, typer.Option("--platform", help="only these platforms")] = None,
+    beside: Beside = None,
 ) -> None:
-    """Grade the evidence of a run, L0 to L4.
+    """Grade the evidence of a run, with what runs beside it add, L0 to L4.
 
     Exit 0, or with a profile 0 where every platform shown holds it and 1 where one does not.
     """
-    from kernel_contracts.conformance.grounds import held
+    from kernel_contracts.conformance.beside import supported
     from kernel_contracts.conformance.profiles import load_profile, standings
     from kernel_contracts.conformance.readings import read
     from kernel_contracts.errors import UsageError
@@ -37,7 +44,7 @@ def level(
     strangers = [p for p in only or () if p not in reading.platforms]
     if strangers:
         raise UsageError(f"{run} has no platform {strangers[0]}; it has {', '.join(reading.platforms)}")
-    cells = held(reading).values()
+    cells = supported(reading, [read([other])[0] for other in beside or ()]).values()
     out = console()
     holds = True
     for platform in only or reading.platforms:

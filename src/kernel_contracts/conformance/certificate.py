@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from kernel_contracts.conformance import merkle
+from kernel_contracts.conformance.beside import identity, supported
 from kernel_contracts.conformance.directory import MANIFEST, cell_path
-from kernel_contracts.conformance.grounds import Held, calibration_path, held
+from kernel_contracts.conformance.grounds import Held, calibration_path
 from kernel_contracts.conformance.levels import Grade, Grounds, upper95
 from kernel_contracts.conformance.profiles import Profile, Standing, standings
 from kernel_contracts.conformance.readings import Reading, fingerprints
@@ -47,10 +48,17 @@ class Certificate:
 
 
 def certify(
-    reading: Reading, platform: str, profile: Profile, *, days: int, scorecard: Path | None = None, now: datetime
+    reading: Reading,
+    platform: str,
+    profile: Profile,
+    *,
+    days: int,
+    scorecard: Path | None = None,
+    now: datetime,
+    beside: Sequence[Reading] = (),
 ) -> Certificate:
-    """What can be certified of a platform. UsageError where that is nothing at all."""
-    cells = [h for h in held(reading).values() if h.cell.platform == platform]
+    """What can be certified of a platform, with what other runs add to it. UsageError where that is nothing at all."""
+    cells = [h for h in supported(reading, beside).values() if h.cell.platform == platform]
     found = tuple(_with_code(s) for s in standings(cells, profile))
     certified = [s for s in found if not s.refusal]
     if not certified:
@@ -71,6 +79,7 @@ def certify(
         "evidence": {
             "tree": merkle.NAME, "root": merkle.root(lines), "sorted": merkle.root(sorted(lines)),
             "records": len(lines), "manifest": reading.directory.digests[MANIFEST],
+            "beside": sorted(identity(r) for r in beside),
         },
         "scorecard": None if scorecard is None else _digest_of(scorecard),
         "validity": validity(now, days),

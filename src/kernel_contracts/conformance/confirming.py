@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from kernel_contracts.conformance import merkle
+from kernel_contracts.conformance.beside import identity, supported
 from kernel_contracts.conformance.directory import MANIFEST, cell_path, trace_path
-from kernel_contracts.conformance.grounds import Held, calibration_path, held
+from kernel_contracts.conformance.drift import changed
+from kernel_contracts.conformance.grounds import Held, calibration_path
 from kernel_contracts.conformance.manifest import Cell, manifest_from
 from kernel_contracts.conformance.profiles import APART
 from kernel_contracts.conformance.readings import Reading, read
@@ -51,17 +53,22 @@ def evidence(statement: Statement, root: Path) -> Iterator[Reason]:
         yield Reason("evidence-order", "the records of the run stand in another order than when they were certified")
 
 
-def run(statement: Statement, root: Path) -> Iterator[Reason]:
-    """What the run says of the same contracts, everything counted and graded again."""
+def run(statement: Statement, root: Path, beside: Sequence[Path] = ()) -> Iterator[Reason]:
+    """What the run and those beside it say of the same contracts, everything counted and graded again."""
     try:
         (reading,) = read([root])
-        cells = held(reading)
+        others = [read([other])[0] for other in beside]
+        cells = supported(reading, others)
     except UsageError as error:
         yield Reason("run", str(error))
         return
     predicate = statement["predicate"]
     if reading.directory.digests[MANIFEST] != predicate["evidence"]["manifest"]:
         yield Reason("run", "it is another run than the one certified")
+        return
+    certified = predicate["evidence"]["beside"]
+    if sorted(identity(r) for r in others) != certified:
+        yield Reason("beside", f"it draws on {len(certified)} other runs; name just those with --beside")
         return
     for entry in predicate["contracts"]:
         found = cells.get(Cell(predicate["platform"]["name"], entry["name"], entry["dtypes"]))
@@ -99,3 +106,15 @@ def _entry(reading: Reading, entry: Mapping[str, Any], h: Held, platform: Mappin
         yield Reason("subject", f"{name} was measured on another kernel")
     if (digests[cell_path(h.cell)], digests.get(calibration_path(h.cell))) != (entry["cell"], entry["calibration"]):
         yield Reason("run", f"the records of {name} are not those that were certified")
+
+
+def here(statement: Statement, facts: Mapping[str, Any]) -> Iterator[Reason]:
+    """Whether the certificate holds on a platform of these facts: one reason for each kind of change that voids it."""
+    predicate = statement["predicate"]
+    rule = predicate["validity"]
+    classes = sorted({e["class"] for e in predicate["contracts"]} & set(rule["for_classes"]))
+    for kind, words in changed(predicate["platform"]["facts"], facts).items():
+        if classes and kind in rule["void_when_changed"]:
+            more = f" and {len(words) - 1} more" if len(words) > 1 else ""
+            said = f"void for {', '.join(classes)}, which are to be measured again here"
+            yield Reason(f"{kind}-changed", f"{words[0]}{more}; {said}")

@@ -112,8 +112,8 @@ RUNGS: Sequence[tuple[_Rung, ...]] = (
     ),
     (
         (lambda g, n: g.independent > 0, "an independent oracle: no call needed ball arithmetic"),
-        (lambda g, n: g.elsewhere > 0, "a second platform or assessor: one run cannot show it"),
-        (lambda g, n: g.versions > 0, "a history over versions: one run cannot show it"),
+        (lambda g, n: g.elsewhere > 0, "a second platform: a run of the same kernel on other silicon (--beside)"),
+        (lambda g, n: g.versions > 0, "a history over versions: a run of another version (--beside)"),
     ),
 )
 """What each level asks for beside the one below it."""
