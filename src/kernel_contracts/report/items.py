@@ -6,12 +6,14 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 FAILING = ("violates", "under-specified")
 OPEN = ("inconclusive", "inapplicable")
+_UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML 1.0 (section 2.2) has no way to write, lone surrogates among it, which strict readers of JSON refuse too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,13 @@ class Item:
     """Of the kernel, where it is a file."""
     digest: str = ""
     """Of the contract's text."""
+
+    def __post_init__(self) -> None:
+        """Texts come from kernels: what no file format can hold is shown as a replacement character."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, str):
+                object.__setattr__(self, field.name, _UNWRITABLE.sub("\N{REPLACEMENT CHARACTER}", value))
 
     @property
     def title(self) -> str:

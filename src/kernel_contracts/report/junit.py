@@ -5,15 +5,11 @@ A violation or an under-specified contract is a failure, a fault of ours an erro
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import groupby
 from xml.etree import ElementTree as ET
 
 from kernel_contracts.report.items import FAILING, OPEN, Item
-
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 (section 2.2) has no way to write."""
 
 
 def junit(items: Sequence[Item]) -> str:
@@ -22,7 +18,7 @@ def junit(items: Sequence[Item]) -> str:
     ordered = sorted(items, key=lambda i: (i.platform, i.target))
     for (platform, target), some in groupby(ordered, key=lambda i: (i.platform, i.target)):
         mine = list(some)
-        suite = ET.SubElement(root, "testsuite", {"name": _text(f"{target} on {platform}"), **_counted(mine)})
+        suite = ET.SubElement(root, "testsuite", {"name": f"{target} on {platform}", **_counted(mine)})
         for item in mine:
             _case(suite, item)
     ET.indent(root)
@@ -31,19 +27,19 @@ def junit(items: Sequence[Item]) -> str:
 
 def _case(suite: ET.Element, item: Item) -> None:
     case = ET.SubElement(
-        suite, "testcase", classname=_text(f"{item.class_id}.{item.contract}"), name=_text(item.title),
+        suite, "testcase", classname=f"{item.class_id}.{item.contract}", name=item.title,
         time=f"{item.seconds:.3f}",
     )  # fmt: skip
     if item.place is not None:
-        case.set("file", _text(item.place.path))
+        case.set("file", item.place.path)
         case.set("line", str(item.place.line))
     if item.verdict in FAILING:
-        told = ET.SubElement(case, "failure", type=_text(item.signature or item.verdict), message=_text(item.story))
-        told.text = _text("\n".join(filter(None, [item.verdict, item.story, item.replay])))
+        told = ET.SubElement(case, "failure", type=item.signature or item.verdict, message=item.story)
+        told.text = "\n".join(filter(None, [item.verdict, item.story, item.replay]))
     elif item.verdict == "error":
-        ET.SubElement(case, "error", type="error", message=_text(item.reason))
+        ET.SubElement(case, "error", type="error", message=item.reason)
     elif item.verdict in OPEN:
-        ET.SubElement(case, "skipped", message=_text(f"{item.verdict}: {item.reason}"))
+        ET.SubElement(case, "skipped", message=f"{item.verdict}: {item.reason}")
 
 
 def _counted(items: Sequence[Item]) -> dict[str, str]:
@@ -55,7 +51,3 @@ def _counted(items: Sequence[Item]) -> dict[str, str]:
         "skipped": str(sum(v in OPEN for v in verdicts)),
         "time": f"{sum(i.seconds for i in items):.3f}",
     }
-
-
-def _text(text: str) -> str:
-    return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)
