@@ -138,7 +138,8 @@ def judged(column: str, verdict: str) -> Measured:
     [
         ({"a": ["conforms", "conforms"]}, "a keeps all 2 contracts."),
         ({"a": ["conforms", "inconclusive"]}, "a: 1 of 2 contracts kept."),
-        ({"a": ["conforms", "inapplicable"], "b": ["conforms"]}, "2 platforms keep all 2 contracts."),
+        ({"a": ["conforms", "inapplicable"], "b": ["conforms"]}, "2 platforms keep every contract that they offer."),
+        ({"a": ["conforms"], "b": ["inconclusive"]}, "2 platforms keep their contracts in 1 of 2 cells."),
         ({"a": ["violates", "conforms"], "b": ["conforms"]}, "a breaks 1 of 2 contracts; b breaks none."),
         ({"a": ["violates"]}, "a breaks 1 of 1 contracts."),
     ],

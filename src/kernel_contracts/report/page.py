@@ -147,9 +147,12 @@ def headline(columns: Sequence[Column], measured: Sequence[Measured]) -> str:
     if not parts:
         kept = sum(m.verdict == Verdict.CONFORMS for m in judged)
         asked = sum(offered.values())
-        who = columns[0].name if len(columns) == 1 else f"{len(columns)} platforms"
-        keeps = "keeps" if len(columns) == 1 else "keep"
-        return f"{who} {keeps} all {kept} contracts." if kept == asked else f"{who}: {kept} of {asked} contracts kept."
+        if len(columns) > 1:
+            several = f"{len(columns)} platforms"
+            whole = f"{several} keep every contract that they offer."
+            return whole if kept == asked else f"{several} keep their contracts in {kept} of {asked} cells."
+        who = columns[0].name
+        return f"{who} keeps all {kept} contracts." if kept == asked else f"{who}: {kept} of {asked} contracts kept."
     rest = [c.name for c in columns if not bad.get(c.name)]
     shown = parts[:3] + ([f"{len(parts) - 3} more platforms break some"] if len(parts) > 3 else [])
     tail = f"; {_listed(rest)} break{'s' if len(rest) == 1 else ''} none" if rest else ""
