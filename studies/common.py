@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,12 @@ def shown(path: Path, language: str, only: str = "") -> list[str]:
         end = min(ends, default=len(text))
         text = text[start : end + 2] if text[end : end + 3] == "\n}\n" else text[start:end]
     return [f"```{language}", text.strip("\n"), "```"]
+
+
+def again(name: str, commands: Iterable[str], also: str = "") -> list[str]:
+    """The last lines of a page: how to repeat it, and its single verdicts."""
+    text = f"**Do it again.** `python studies/{name}/study.py` measures all of this and writes this page{also}. "
+    return [*textwrap.wrap(f"{text}Single verdicts:", 116, break_on_hyphens=False), "", "```", *commands, "```"]
 
 
 def main(name: str, measure: Callable[[], Record], page: Callable[[Record], str]) -> int:

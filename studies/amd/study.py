@@ -14,7 +14,7 @@ import numpy as np
 FOLDER = Path(__file__).parent
 sys.path.insert(0, str(FOLDER.parent))
 
-from common import Record, judged, main, said, shown, table  # noqa: E402
+from common import Record, again, judged, main, said, shown, table  # noqa: E402
 
 from kernel_contracts.api import real_target  # noqa: E402
 from kernel_contracts.checking import contracts_for  # noqa: E402
@@ -102,6 +102,8 @@ def page(record: Record) -> str:
     answers = {tuple(c["answers"][n] for n in ("the end", "far")) for c in cells}
     kinds = sorted({a for pair in answers for a in pair})
     holding = sum(c["verdict"] == "conforms" for c in cells)
+    commands = [c["command"] for c in cells if c["operation"] == "embedding"]
+    commands += [r["documented"]["command"] for r in remedies]
     lines = [
         "# An index that has no row",
         "",
@@ -157,13 +159,7 @@ def page(record: Record) -> str:
             if r["contract"] != "rows-undefined" and r["documented"]["verdict"] == "violates"
         ),
         "",
-        "**Do it again.** `python studies/amd/study.py` measures all of this and writes this page; a stack that is not",
-        "installed costs its own rows only. Single verdicts:",
-        "",
-        "```",
-        *(c["command"] for c in cells if c["operation"] == "embedding"),
-        *(r["documented"]["command"] for r in remedies),
-        "```",
+        *again("amd", commands, "; a stack that is not installed costs its own rows only"),
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
 

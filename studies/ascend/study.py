@@ -15,7 +15,7 @@ sys.path.insert(0, str(FOLDER.parent))
 
 import ml_dtypes  # noqa: E402
 from ascend import kernels  # noqa: E402
-from common import SEED, Record, judged, main, ordinary, said, shown, table  # noqa: E402
+from common import SEED, Record, again, judged, main, ordinary, said, shown, table  # noqa: E402
 
 KERNELS = {
     "fp32_sums": "good",
@@ -131,12 +131,9 @@ def page(record: Record) -> str:
         "The remedy is one argument, `dtype=np.float32`: with it 4,096 ones give "
         + f"{record['ones']['library_sum_fixed']:g}.",
         "",
-        "**Do it again.** `python studies/ascend/study.py` measures all of this and writes this page. Single verdicts:",
-        "",
-        "```",
-        *(r["contracts"][first]["command"] for r in rows),
-        *(r["command"] for r in record["libraries"]),
-        "```",
+        *again(
+            "ascend", [*(r["contracts"][first]["command"] for r in rows), *(r["command"] for r in record["libraries"])]
+        ),
     ]
     return "\n".join(lines) + "\n"
 

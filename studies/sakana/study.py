@@ -17,7 +17,7 @@ import numpy as np
 FOLDER = Path(__file__).parent
 sys.path.insert(0, str(FOLDER.parent))
 
-from common import SEED, Record, judged, main, said, shown, table  # noqa: E402
+from common import SEED, Record, again, judged, main, said, shown, table  # noqa: E402
 from sakana import kernels  # noqa: E402
 
 Arrays = list[np.ndarray]
@@ -176,11 +176,7 @@ def page(record: Record) -> str:
         "Narrow the claim: `matmul_of_the_test` may say that K is a multiple of 32, and refuse the rest. Document:",
         "weights that are one and zero are an operation without weights.",
         "",
-        "**Do it again.** `python studies/sakana/study.py` measures all of this and writes this page. Single verdicts:",
-        "",
-        "```",
-        *(r["command"] for r in rows),
-        "```",
+        *again("sakana", (r["command"] for r in rows)),
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
 

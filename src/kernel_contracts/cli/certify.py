@@ -44,6 +44,7 @@ def certify(
 
     from kernel_contracts.cli.files import writing
     from kernel_contracts.conformance import keys
+    from kernel_contracts.conformance.beside import opened
     from kernel_contracts.conformance.certificate import certify as made
     from kernel_contracts.conformance.certificate import sign
     from kernel_contracts.conformance.profiles import load_profile
@@ -59,9 +60,10 @@ def certify(
     if platform and platform not in names:
         raise UsageError(f"{run} has no platform {platform}; it has {', '.join(names)}")
     wanted = load_profile(profile)
-    others = [read([other])[0] for other in beside or ()]
     now = datetime.now(UTC)
-    found = made(reading, platform or names[0], wanted, days=days, scorecard=scorecard, now=now, beside=others)
+    found = made(
+        reading, platform or names[0], wanted, days=days, scorecard=scorecard, now=now, beside=opened(beside or ())
+    )
     text = sign(found.statement, signer)
     with writing(output):
         output.write_text(text, encoding="utf-8")

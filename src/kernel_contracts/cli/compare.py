@@ -46,7 +46,9 @@ def compare(
         with writing(json_file):
             json_file.write_text(text, encoding="utf-8")
     console(stderr=to_stdout).print(divergence(record, every=every))
-    Exports(junit, None, markdown).write([of_comparison(row) for row in record["rows"]])
+    exports = Exports(junit, None, markdown)
+    if exports.wanted:
+        exports.write([of_comparison(row) for row in record["rows"]])
     raise typer.Exit(found.status)
 
 

@@ -33,7 +33,7 @@ def level(
 
     Exit 0, or with a profile 0 where every platform shown holds it and 1 where one does not.
     """
-    from kernel_contracts.conformance.beside import supported
+    from kernel_contracts.conformance.beside import opened, supported
     from kernel_contracts.conformance.profiles import load_profile, standings
     from kernel_contracts.conformance.readings import read
     from kernel_contracts.errors import UsageError
@@ -44,7 +44,7 @@ def level(
     strangers = [p for p in only or () if p not in reading.platforms]
     if strangers:
         raise UsageError(f"{run} has no platform {strangers[0]}; it has {', '.join(reading.platforms)}")
-    cells = supported(reading, [read([other])[0] for other in beside or ()]).values()
+    cells = supported(reading, opened(beside or ())).values()
     out = console()
     holds = True
     for platform in only or reading.platforms:

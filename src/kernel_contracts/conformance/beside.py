@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from kernel_contracts.conformance.directory import MANIFEST, cell_path
 from kernel_contracts.conformance.drift import silicon
 from kernel_contracts.conformance.grounds import Held, held
 from kernel_contracts.conformance.manifest import Cell
-from kernel_contracts.conformance.readings import Reading, fingerprints
+from kernel_contracts.conformance.readings import Reading, fingerprints, read
 from kernel_contracts.contracts.evidence import Verdict
 from kernel_contracts.measurement.fingerprint import digest
 
@@ -40,6 +41,11 @@ class _Seen:
     @property
     def release(self) -> tuple[str, str]:
         return self.kernel, self.version
+
+
+def opened(runs: Iterable[Path]) -> list[Reading]:
+    """Other runs, each by itself: one that is named twice, or is the run itself, adds nothing. Raises UsageError."""
+    return [read([run])[0] for run in runs]
 
 
 def supported(reading: Reading, others: Sequence[Reading]) -> dict[Cell, Held]:

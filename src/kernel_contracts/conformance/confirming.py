@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kernel_contracts.conformance import merkle
-from kernel_contracts.conformance.beside import identity, supported
+from kernel_contracts.conformance.beside import identity, opened, supported
 from kernel_contracts.conformance.directory import MANIFEST, cell_path, trace_path
 from kernel_contracts.conformance.drift import changed
 from kernel_contracts.conformance.grounds import Held, calibration_path
@@ -56,8 +56,7 @@ def evidence(statement: Statement, root: Path) -> Iterator[Reason]:
 def run(statement: Statement, root: Path, beside: Sequence[Path] = ()) -> Iterator[Reason]:
     """What the run and those beside it say of the same contracts, everything counted and graded again."""
     try:
-        (reading,) = read([root])
-        others = [read([other])[0] for other in beside]
+        (reading,), others = read([root]), opened(beside)
         cells = supported(reading, others)
     except UsageError as error:
         yield Reason("run", str(error))

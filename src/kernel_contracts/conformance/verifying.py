@@ -36,19 +36,36 @@ class Reason:
         return f"{self.name}: {self.said}"
 
 
-def opened(data: bytes, key: Any) -> tuple[dict[str, Any] | None, list[Reason]]:
-    """The statement where it can be read at all, and what is wrong with envelope, key, signature and form."""
+def enveloped(data: bytes) -> tuple[Any, Any]:
+    """The envelope and the statement in it, neither of them checked. ValueError, with a word, where they are none."""
     from securesystemslib.dsse import Envelope
-    from securesystemslib.exceptions import Error, VerificationError
+    from securesystemslib.exceptions import Error
 
     try:
         if len(data) > LARGEST:
             raise ValueError("it is too large")
         envelope = Envelope.from_dict(json.loads(data))
-        payload = envelope.payload
-        statement = json.loads(payload)
+        return envelope, json.loads(envelope.payload)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, Error) as error:
-        return None, [Reason("format", f"this is no signed envelope ({type(error).__name__})")]
+        raise ValueError(type(error).__name__) from error
+
+
+def misformed(statement: Any) -> str:
+    """The first place where a statement is not as the published schema has it; empty where it is."""
+    import jsonschema
+
+    found = next(jsonschema.Draft202012Validator(schema("certificate")).iter_errors(statement), None)
+    return "" if found is None else "/".join(map(str, found.absolute_path)) or "the statement"
+
+
+def opened(data: bytes, key: Any) -> tuple[dict[str, Any] | None, list[Reason]]:
+    """The statement where it can be read at all, and what is wrong with envelope, key, signature and form."""
+    from securesystemslib.exceptions import VerificationError
+
+    try:
+        envelope, statement = enveloped(data)
+    except ValueError as error:
+        return None, [Reason("format", f"this is no signed envelope ({error})")]
     reasons = []
     if envelope.payload_type != ENVELOPE:
         reasons.append(Reason("envelope-type", f"{envelope.payload_type!r} is not {ENVELOPE}"))
@@ -59,17 +76,15 @@ def opened(data: bytes, key: Any) -> tuple[dict[str, Any] | None, list[Reason]]:
             envelope.verify([key], 1)
         except VerificationError:
             reasons.append(Reason("signature", "it was changed after it was signed"))
-    wrong = _form(statement, payload)
+    wrong = _form(statement, envelope.payload)
     return (None if wrong and wrong.name == "schema" else statement), [*reasons, *([wrong] if wrong else [])]
 
 
 def _form(statement: Any, payload: bytes) -> Reason | None:
-    import jsonschema
     import rfc8785
 
-    found = next(jsonschema.Draft202012Validator(schema("certificate")).iter_errors(statement), None)
-    if found is not None:
-        place = "/".join(map(str, found.absolute_path)) or "the statement"
+    place = misformed(statement)
+    if place:
         return Reason("schema", f"{place} is not as the published schema has it")
     try:
         canonical = rfc8785.dumps(statement)

@@ -203,7 +203,7 @@ class Kernel:
         message = self._message(arrays, passed, poison, way, size=image.size, places=places)
         message |= {**(look.as_json() if look else {}), **({"member": member.as_json()} if member else {})}
         seconds, died, self._died = 0.0, self._died, ""
-        this = kind(arrays, passed, message["way"])
+        this = kind(arrays, passed, message["way"]) if self._patience.compiling else None
         limit = self._patience.seconds(this)
         memory = self._base + (self._memory_mb << 20) + image.size
         try:

@@ -12,6 +12,8 @@ from typing import Any
 
 FAILING = ("violates", "under-specified")
 OPEN = ("inconclusive", "inapplicable")
+LEVELS = {"violates": "error", "under-specified": "error", "error": "error", "inconclusive": "warning"}
+"""How loud a verdict is where somebody has to look at it."""
 _UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 (section 2.2) has no way to write, lone surrogates among it, which strict readers of JSON refuse too."""
 

@@ -8,11 +8,10 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote
 
-from kernel_contracts.report.items import Item, Place
+from kernel_contracts.report.items import LEVELS, Item, Place
 from kernel_contracts.version import VERSION
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-_LEVELS = {"violates": "error", "under-specified": "error", "error": "error", "inconclusive": "warning"}
 _GENERAL = {
     "violates": "The kernel breaks a clause of its contract.",
     "under-specified": "No clause of the contract covers what was seen.",
@@ -23,7 +22,7 @@ _GENERAL = {
 
 def sarif(items: Sequence[Item]) -> str:
     """The document: one result for each verdict that somebody has to look at, its signature as its rule."""
-    shown = [i for i in items if i.verdict in _LEVELS]
+    shown = [i for i in items if i.verdict in LEVELS]
     rules = {_rule(i): i for i in reversed(shown)}
     names = sorted(rules)
     driver = {
@@ -50,7 +49,7 @@ def _described(name: str, item: Item) -> dict[str, Any]:
         "id": name,
         "shortDescription": {"text": text},
         "help": {"text": f"{text} `kc explain {name}` says more." if item.signature else text},
-        "defaultConfiguration": {"level": _LEVELS[item.verdict]},
+        "defaultConfiguration": {"level": LEVELS[item.verdict]},
     }
 
 
@@ -59,7 +58,7 @@ def _result(item: Item, names: Sequence[str]) -> dict[str, Any]:
     found: dict[str, Any] = {
         "ruleId": _rule(item),
         "ruleIndex": names.index(_rule(item)),
-        "level": _LEVELS[item.verdict],
+        "level": LEVELS[item.verdict],
         "message": {"text": f"{words} {item.replay}".rstrip()},
         "partialFingerprints": {"kernelContract/v1": item.fingerprint},
         "properties": {

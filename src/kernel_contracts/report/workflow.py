@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kernel_contracts.report.items import Item
-
-_LEVELS = {"violates": "error", "under-specified": "error", "error": "error", "inconclusive": "warning"}
+from kernel_contracts.report.items import LEVELS, Item
 
 
 def commands(items: Sequence[Item]) -> Iterator[str]:
     """A line each; the kernel's own file is named where there is one, for it is what a change touches."""
     for item in items:
-        level = _LEVELS.get(item.verdict)
+        level = LEVELS.get(item.verdict)
         if level is None:
             continue
         place = item.kernel or item.place
