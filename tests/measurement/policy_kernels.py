@@ -26,14 +26,16 @@ def declared(cls: str, scope: str, pre: str, reference: str, policies: str, clai
     return made
 
 
-def judged(contract: Contract, kernel: Callable[..., Any], seed: int = 3) -> tuple[Finding, list[Observation]]:
+def judged(
+    contract: Contract, kernel: Callable[..., Any], seed: int = 3, samples: int | None = None
+) -> tuple[Finding, list[Observation]]:
     """The verdict on a function, and everything that was seen."""
     bound = contract.bound[0]
     klass = classes()[contract.class_id]
     plan = klass.plan(contract, bound)
     experiment = experiments()[plan.experiment]
     session = Session(contract, bound, Function(kernel), ladder())
-    cases = experiment.cases(contract, bound, plan, seed=seed)
+    cases = experiment.cases(contract, bound, plan, seed=seed, samples=samples)
     assert cases
     seen = experiment.finish(session, [experiment.measure(session, c) for c in cases])
     return klass.judge(contract, bound, seen), seen

@@ -179,7 +179,7 @@ def test_fewer_cases_are_taken_from_all_over() -> None:
     bound = contract.bound[0]
     plan = classes()["C-EXC-02"].plan(contract, bound)
     few = experiments()["indices"].cases(contract, bound, plan, seed=1, samples=8)
-    assert len(few) == 8
+    assert 8 <= len(few) < len(experiments()["indices"].cases(contract, bound, plan, seed=1))
     assert {c.shape_family for c in few} >= {"inside", "alone", "mixed"}
 
 

@@ -44,9 +44,13 @@ def test_every_number_of_ranks_meets_every_way_to_call(name: str) -> None:
     assert any(n > 256 for n in sizes)
 
 
-def test_as_many_cases_as_asked_for() -> None:
-    assert len(planned(ALL_REDUCE, samples=8)) == 8
-    assert {c.dims["W"] for c in planned(ALL_REDUCE, samples=4)} == {1, 2, 4, 8}
+def test_few_cases_still_meet_every_number_of_ranks_every_input_and_every_way_to_call() -> None:
+    whole = planned(ALL_REDUCE)
+    assert len(planned(ALL_REDUCE, samples=40)) == 40
+    few = planned(ALL_REDUCE, samples=1)
+    assert len(few) < len(whole) / 2
+    for kind in (lambda c: c.dims["W"], lambda c: c.family, lambda c: (c.scalars["buckets"], c.scalars["overlap"])):
+        assert set(map(kind, few)) == set(map(kind, whole))
 
 
 def test_a_contract_without_ranks_has_no_cases() -> None:

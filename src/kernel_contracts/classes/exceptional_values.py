@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kernel_contracts.classes.base import Plan
-from kernel_contracts.classes.policies import judge_policies
+from kernel_contracts.classes.policies import judge_policies, untried
 from kernel_contracts.contracts.evidence import Finding, Observation
 from kernel_contracts.contracts.model import Bound, Contract, MeasureItem
 
@@ -38,7 +38,9 @@ class ExceptionalValues:
         return Plan(measure.inputs, measure.shapes, measure.samples, experiment="special_values")
 
     def judge(self, contract: Contract, bound: Bound, observations: Sequence[Observation]) -> Finding:
-        return judge_policies(contract, bound, observations, ("nan", "inf"))
+        finding = judge_policies(contract, bound, observations, ("nan", "inf"))
+        finding = untried(finding, observations, ("nan",), "NaN")
+        return untried(finding, observations, ("inf",), "an infinity")
 
 
 CLASS = ExceptionalValues()

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kernel_contracts.classes.base import Plan
-from kernel_contracts.classes.policies import judge_policies
+from kernel_contracts.classes.policies import judge_policies, untried
 from kernel_contracts.contracts.evidence import Finding, Observation
 from kernel_contracts.contracts.model import Bound, Contract, MeasureItem
 
@@ -41,8 +41,12 @@ class OutOfBounds:
         return Plan(measure.inputs, measure.shapes, measure.samples, experiment=experiment)
 
     def judge(self, contract: Contract, bound: Bound, observations: Sequence[Observation]) -> Finding:
-        declares = any(p in contract.policies for p in _DECLARES) or not _takes_indices(bound)
-        return judge_policies(contract, bound, observations, () if declares else ("out_of_bounds",))
+        if not _takes_indices(bound):
+            finding = judge_policies(contract, bound, observations, ())
+            return untried(finding, observations, ("nan", "inf"), "NaN or an infinity")
+        declares = any(p in contract.policies for p in _DECLARES)
+        finding = judge_policies(contract, bound, observations, () if declares else ("out_of_bounds",))
+        return untried(finding, observations, ("out_of_bounds", "negative_index"), "an index outside")
 
 
 def _takes_indices(bound: Bound) -> bool:

@@ -7,6 +7,7 @@ that the contract leaves it open.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from kernel_contracts.classes.judging import fails, is_refusal, violation
 from kernel_contracts.contracts.evidence import Finding, Observation, Outcome, Verdict
@@ -48,6 +49,19 @@ def judge_policies(
     reason = f"all {len(measured)} cases as declared" + (f", {refused} of them raised" if refused else "")
     exact = sum(r.exact for o in measured for r in o.outputs)
     return Finding(Verdict.CONFORMS, reason, samples=len(measured), tolerance_free=exact, notes=notes)
+
+
+def untried(finding: Finding, observations: Sequence[Observation], wanted: Sequence[str], what: str) -> Finding:
+    """The finding; inconclusive instead of conforming where no case put any of the policies in `wanted` at stake.
+
+    `what` names in a word what was never given: `NaN`, `an index outside`.
+    """
+    at_stake = {name for o in observations if not o.skipped for name in o.facts}
+    if finding.verdict is not Verdict.CONFORMS or at_stake & set(wanted):
+        return finding
+    return replace(
+        finding, verdict=Verdict.INCONCLUSIVE, reason=f"no case gave {what}; other sizes or parameters would decide"
+    )
 
 
 def observed(observations: Sequence[Observation]) -> list[str]:

@@ -6,7 +6,7 @@ again from its record alone; evidence over several cases is made in `finish`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -109,11 +109,22 @@ class Measured:
         return list(observations)
 
 
-def thinned(cases: list[Case], samples: int | None) -> list[Case]:
-    """As many cases as asked for, evenly from the first on; all of them when nothing is asked."""
+def thinned(cases: list[Case], samples: int | None, *kinds: Callable[[Case], Hashable]) -> list[Case]:
+    """As many cases as asked for, evenly from the first on; all of them when nothing is asked.
+
+    What a claim speaks of is tried whatever the number: of each value that a function of `kinds` tells apart at least
+    one case stays, so there may be more cases than asked for.
+    """
     if samples is None or samples >= len(cases):
         return cases
-    return [cases[k * len(cases) // max(samples, 1)] for k in range(max(samples, 1))]
+    count = max(samples, 1)
+    kept = {k * len(cases) // count for k in range(count)}
+    for kind in kinds:
+        alike: dict[Hashable, list[int]] = {}
+        for k, case in enumerate(cases):
+            alike.setdefault(kind(case), []).append(k)
+        kept |= {found[len(found) // 2] for found in alike.values() if kept.isdisjoint(found)}
+    return [cases[k] for k in sorted(kept)]
 
 
 def decided(observations: Sequence[Observation]) -> list[Observation]:

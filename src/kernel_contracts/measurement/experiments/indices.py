@@ -57,7 +57,7 @@ class Indices(Measured):
             if holds(asked.contract.pre, dict(dims), scalars):
                 drawn = int(rng.integers(0, 2**63 - 1))
                 out.append(Case(len(out), text, dict(asked.bound.dtypes), dims, scalars, Layout.CONTIGUOUS, drawn, why))
-        return thinned(out, asked.samples)
+        return thinned(out, asked.samples, _indices_of, lambda case: case.shape_family)
 
     def inputs(self, session: Session, case: Case) -> dict[str, Array]:
         where = indexing(session.contract, session.bound)
@@ -78,6 +78,11 @@ class Indices(Measured):
     def finish(self, session: Session, observations: Sequence[Observation]) -> list[Observation]:
         """What one index leaves open (clamping and wrapping -n are the same) the others decide."""
         return decided(observations)
+
+
+def _indices_of(case: Case) -> tuple[str, ...]:
+    """Which indices a case gives, wherever: each is tried, however few samples are asked for."""
+    return tuple(text.strip() for _, _, text in _WRITTEN.findall(case.family))
 
 
 def _wanted(name: str, fmt: Format) -> list[tuple[int, int, str, str]]:

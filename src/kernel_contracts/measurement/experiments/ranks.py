@@ -42,7 +42,7 @@ class OnRanks(Measured):
         share = -(-(asked.samples or asked.plan.samples) // len(counts))
         combinations = _combinations(spread)
         out: list[Case] = []
-        for world in counts:  # one after another: processes are started once for each number of ranks
+        for place, world in enumerate(counts):  # one after another: processes are started once for each number of ranks
             found = plan_cases(
                 _on(asked.contract, world),
                 asked.bound,
@@ -51,10 +51,16 @@ class OnRanks(Measured):
                 samples=share,
                 fixed=asked.fixed,
             )
-            for k, case in enumerate(thinned(found, share if asked.samples else 2 * share)):
-                varied = combinations[k % len(combinations)]
+            for k, case in enumerate(found if asked.samples else thinned(found, 2 * share)):
+                varied = combinations[(k + place) % len(combinations)]
                 out.append(replace(case, id=len(out), scalars={**case.scalars, **varied}))
-        return thinned(out, asked.samples)
+        return thinned(
+            out,
+            asked.samples,
+            lambda case: case.dims[asked.contract.ranks or ""],
+            lambda case: case.family,
+            lambda case: tuple(case.scalars.get(n) for n in VARIED),
+        )
 
     def measure_on(self, session: Session, case: Case, inputs: Mapping[str, Array]) -> Observation:
         spread = spread_of(session.contract.post)

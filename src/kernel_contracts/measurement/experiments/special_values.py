@@ -45,7 +45,7 @@ class SpecialValues(Measured):
             signed_zero="signed_zero" in asked.contract.policies,
             fixed=asked.fixed,
         )
-        return thinned(made, asked.samples)
+        return thinned(made, asked.samples, _values_of)
 
     def inputs(self, session: Session, case: Case) -> dict[str, Array]:
         return inject(base(session.request(case)), parse(case.family))
@@ -64,6 +64,11 @@ class SpecialValues(Measured):
 
     def finish(self, session: Session, observations: Sequence[Observation]) -> list[Observation]:
         return decided(observations)
+
+
+def _values_of(case: Case) -> tuple[tuple[str, str, bool], ...]:
+    """Which values stand in which inputs, wherever: each is tried, however few samples are asked for."""
+    return tuple((i.value, i.name, i.position is None) for i in parse(case.family))
 
 
 def _policies_at_stake(case: Case) -> list[str]:

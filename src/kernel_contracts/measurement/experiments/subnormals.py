@@ -45,9 +45,8 @@ class Subnormals(Measured):
     name = "subnormals"
 
     def planned(self, asked: Asked) -> list[Case]:
-        return thinned(
-            subnormal_cases(asked.contract, asked.bound, asked.plan, seed=asked.seed, fixed=asked.fixed), asked.samples
-        )
+        made = subnormal_cases(asked.contract, asked.bound, asked.plan, seed=asked.seed, fixed=asked.fixed)
+        return thinned(made, asked.samples, lambda case: case.family, lambda case: case.layout)
 
     def inputs(self, session: Session, case: Case) -> dict[str, Array]:
         listed = item_of(case).name in families()
