@@ -65,6 +65,25 @@ def test_a_compiler_is_waited_for_again_in_a_new_process(tmp_path: Path) -> None
         assert k.call([ArrayIn("x", SMALL)]).outcome is Outcome.RETURNED
 
 
+TIDIED = """
+def tidy(self):
+    forget.clear()
+    return True
+
+NumpyStack.tidy = tidy
+"""
+
+
+@pytest.mark.parametrize("said", [True, False])
+def test_a_compiler_is_waited_for_again_after_its_code_was_let_go_of(tmp_path: Path, said: bool) -> None:
+    text = PLANTED.replace("known = set()", "known = forget") + "forget = set()\n" + TIDIED
+    with planted(tmp_path, "honest", takes=3.0, allowed=30.0, timeout=0.5) as k:
+        written = text.format(takes=3.0, allowed=30.0)
+        (tmp_path / "sitecustomize.py").write_text(written if said else written.replace("return True", "return False"))
+        outcomes = [k.call([ArrayIn("x", SMALL)]).outcome for _ in range(2)]
+    assert outcomes == [Outcome.RETURNED, Outcome.RETURNED if said else Outcome.HUNG]
+
+
 def test_a_hang_is_found_and_costs_the_longer_time_once(tmp_path: Path) -> None:
     with planted(tmp_path, "hang", takes=0.0, allowed=0.75, timeout=0.25) as k:
         said = [k.call([ArrayIn("x", x)]) for x in (SMALL, SMALL, LARGE, LARGE)]

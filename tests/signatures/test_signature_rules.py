@@ -168,7 +168,11 @@ MATCHING: dict[str, list[tuple[Evidence, str]]] = {
                 seen(INF, N=64, readings={"result_flushed": 2.0}), seen(0.0, N=4, readings={"result_at_stake": 2.0})
             ),
             "written as 0 in 2 of 16 elements: 0 where 1 is due, in large arrays only: at N = 64",
-        )
+        ),
+        (
+            evidence(seen(9.0, zeros=1, readings={"flushing_ratio": 0.5}), seen(0.5)),
+            "right but for numbers below the least normal one: 3 where 1 is due",
+        ),
     ],
     "intermediate_flushed": [
         (evidence(seen(INF, "least in all", readings={"intermediate_flushed": 1.0})), "least in all: 1 of 16 elements")
@@ -355,6 +359,21 @@ def test_what_happened_comes_before_what_explains_the_numbers() -> None:
     assert recognize(evidence(crash, seen(50.0, hypotheses=label))).name == "crashed"
     assert recognize(evidence(seen(50.0, hypotheses=label, mutated=("x",)))).name == "input_mutated"
     assert recognize(evidence(seen(50.0, hypotheses=label, readings=CONSTANT))).name == "constant_output"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        seen(9.0, zeros=1, readings={"flushing_ratio": 1.5}),
+        seen(9.0, zeros=0, readings={"flushing_ratio": 0.5}),
+        seen(9.0, zeros=1),
+        explained("scale(2): y", zeros=1, readings={"flushing_ratio": 0.5}),
+    ],
+)
+def test_flushing_is_named_only_where_it_explains_every_failure(other: Observation) -> None:
+    flushing = seen(9.0, zeros=1, readings={"flushing_ratio": 0.5})
+    assert recognize(evidence(flushing)).name == "result_flushed"
+    assert recognize(evidence(flushing, other)).name != "result_flushed"
 
 
 def test_every_rule_is_found_and_documented() -> None:

@@ -73,6 +73,12 @@ class Stack(Protocol):
     def synchronize(self, device: str) -> None:
         """Returns when all work queued on the device is done."""
 
+    def tidy(self) -> bool:
+        """Between two calls: lets go of compiled code that is of no use any more where it has grown large.
+
+        True where the next call of each shape compiles again.
+        """
+
     def fingerprint(self) -> dict[str, Any]:
         """Version, build, threads and switches that can change a result; JSON-able."""
 

@@ -28,8 +28,10 @@ class Patience:
         self.compiling = compiling
         self._met.clear()
 
-    def seconds(self, call: Hashable) -> float:
-        """The time that this call may take."""
+    def seconds(self, call: Hashable, *, anew: bool = False) -> float:
+        """The time that this call may take. `anew`: what was compiled has been let go of and is compiled again."""
+        if anew:
+            self._met.clear()
         known = call in self._met or call in self._hung
         self._met.add(call)
         return self.limit if known else self.limit + self.compiling

@@ -204,12 +204,12 @@ class Kernel:
         message |= {**(look.as_json() if look else {}), **({"member": member.as_json()} if member else {})}
         seconds, died, self._died = 0.0, self._died, ""
         this = kind(arrays, passed, message["way"]) if self._patience.compiling else None
-        limit = self._patience.seconds(this)
         memory = self._base + (self._memory_mb << 20) + image.size
         try:
             worker.inbox.write(image)
             worker.send(message)
-            self._expect(worker, ("ready", "refused"), START_SECONDS + self._patience.compiling, memory)
+            ready = self._expect(worker, ("ready", "refused"), START_SECONDS + self._patience.compiling, memory)
+            limit = self._patience.seconds(this, anew=bool(ready.get("tidied")))
             began = time.perf_counter()
             worker.send({"op": "go"})
             try:

@@ -31,6 +31,7 @@ from kernel_contracts.measurement.oracle import Oracle, Truth, consult
 from kernel_contracts.measurement.requests import handed, tensor_spec
 from kernel_contracts.measurement.spawning import Spawner
 from kernel_contracts.measurement.tampering import told
+from kernel_contracts.measurement.what_if import what_if
 from kernel_contracts.numerics.acceptance import Acceptance, from_bounded
 from kernel_contracts.numerics.bounded import Array, Bounded
 from kernel_contracts.numerics.dims import evaluate as size_of
@@ -176,17 +177,10 @@ class Session:
                 "compare": time.perf_counter() - oracle,
             },
         )
-        if observation.violating and self.bound.context.summation != "any" and truth.centers:
-            looser = self._any_order(instance, truth, outputs)
-            observation = replace(observation, readings={**observation.readings, "any_order_ratio": looser})
+        if observation.violating and truth.centers:
+            apart = what_if(self, instance, truth, outputs)
+            observation = replace(observation, readings={**observation.readings, **apart})
         return self._diagnoser.diagnosed(observation, instance, outputs, centers, radii)
-
-    def _any_order(self, instance: Instance, truth: Truth, outputs: Mapping[str, Array]) -> float:
-        """How the same answers compare with the bound of a sum in any order."""
-        looser = replace(self.bound, context=replace(self.bound.context, summation="any"))
-        other = Session(self.contract, looser, self.kernel, self.ladder)
-        admitted = other.admitted(instance, other.truth(instance)[0], truth, outputs)
-        return max((float(j.acceptance.ratios(j.candidate).max(initial=0.0)) for j in admitted), default=0.0)
 
     # -------------------------------------------------------------------------------------------- oracle side
 

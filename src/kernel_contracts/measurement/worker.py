@@ -181,6 +181,7 @@ class _Worker:
         names = [place["name"] for place in message["arrays"]]
         way, schedule = message.get("way") or {}, contextlib.ExitStack()
         function = self._kernel.function
+        tidied = self._stack.tidy()
         try:
             buffer = self._shared(message["size"])
             views, natives = conduct.prepare(self._stack, self._device, buffer, message["arrays"])
@@ -195,7 +196,7 @@ class _Worker:
             whose = "kernel" if self._opened and isinstance(error, TargetError) else "stack"
             return self._channel.send({"kind": "refused", "id": message["id"], "text": str(error), "whose": whose})
         before = conduct.float_state()
-        ready = self._channel.encode({"kind": "ready", "id": message["id"]})
+        ready = self._channel.encode({"kind": "ready", "id": message["id"], "tidied": tidied})
         with schedule:
             self._poison.spread(self._stack, self._device, message["poison"], self._memory, message.get("sentinel"))
             self._channel.write(ready)

@@ -44,6 +44,9 @@ class Plain:
     def synchronize(self, device: str) -> None:
         """Most libraries for processors return when they are done."""
 
+    def tidy(self) -> bool:
+        return False
+
     def install_hint(self) -> str:
         return f"run: pip install 'kernel-contracts[{self.requires[1]}]'"
 
