@@ -84,3 +84,18 @@ def test_what_the_threshold_alone_would_miss_is_found(monkeypatch: pytest.Monkey
         assert [(f.row, f.column) for f in check_product(a, b, w, seed=j).faults] == [(9, j)]
     monkeypatch.setattr(product, "standing", lambda z, threshold: standing(z[:1], threshold))
     assert sum(check_product(a, b, w, seed=j).ok for j, w in enumerate(wrong)) >= 3
+
+
+def test_no_error_is_lost_between_the_rows_that_stand_out_and_those_beyond_the_threshold() -> None:
+    """A residual just beyond the threshold lies just below it in the second look, which takes variances anew."""
+    a, b = RNG.standard_normal((256, 2048), dtype=np.float32), RNG.standard_normal((2048, 64), dtype=np.float32)
+    c = a @ b
+    clean = check_product(a, b, c, seed=1)
+    assert clean.sensitivity is not None
+    deviation = float(np.sqrt(np.median(clean.sensitivity.variance)))
+    for seed, share in enumerate(np.linspace(0.85, 1.25, 81)):
+        wrong = c.copy()
+        wrong[9, 5] += np.float32(share * clean.threshold * deviation)
+        if abs(float(wrong[9, 5]) - float(c[9, 5])) > clean.floor_absolute:
+            result = check_product(a, b, wrong, seed=seed)
+            assert [(f.row, f.column) for f in result.faults] == [(9, 5)], share

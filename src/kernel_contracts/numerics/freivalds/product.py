@@ -92,6 +92,8 @@ def _reals(given: Operands, secret: Vectors, false_alarm: float, rigorous: bool,
             loud = ~((ratio <= threshold) & (variance < np.inf))
             suspects = {tuple(int(i) for i in place) for place in np.argwhere(loud.any(axis=(-1, -2)))}
         statistic, also = _quantum(given, secret, residual, ops.to_numpy(seen.inner))
+        for place in suspects:  # the second look takes their variance anew, and may find them below the threshold
+            also[place] = tuple(dict.fromkeys([*_loudest(ratio[place], loud[place]), *also.get(place, ())]))
 
     def task(place: tuple[int, ...]) -> look.Task:
         left, middle, right_, addends = matrices(given, place)
@@ -121,6 +123,13 @@ def _reals(given: Operands, secret: Vectors, false_alarm: float, rigorous: bool,
         given.arithmetic.check.name, examined, cleared, unexamined, statistic, time.perf_counter() - began,
         given.dims, _formats(given), float(usual.limit[0]),
     )  # fmt: skip
+
+
+def _loudest(ratio: Array, loud: NDArray[np.bool_]) -> list[int]:
+    """The rows of one product that are beyond the threshold, the worst first, as many as are examined at once."""
+    rows = np.flatnonzero(loud.any(axis=-1))
+    worst = np.where(np.isnan(ratio[rows]), np.inf, ratio[rows]).max(axis=-1)
+    return [int(row) for row in rows[np.argsort(-worst, kind="stable")][: look.FIRST]]
 
 
 def _glance(
