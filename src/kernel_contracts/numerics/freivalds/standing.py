@@ -51,7 +51,9 @@ def standing(z: Array, threshold: float) -> Standing:
     far = NormalDist().inv_cdf(1 - LOOKS / (2 * rows.size))
     limit = np.minimum(threshold, far * scale)
     limit = np.where(np.isnan(limit), threshold, limit)
-    out = np.flatnonzero((rows > limit).any(axis=1) & (rows <= threshold).all(axis=1))
+    over, within = rows > limit, rows <= threshold
+    one = columns == 1  # as it mostly is, and then there is nothing to reduce
+    out = np.flatnonzero((over & within) if one else over.any(axis=1) & within.all(axis=1))
     if not out.size:
         return Standing(limit, scale, doubt, ())
     with np.errstate(divide="ignore"):

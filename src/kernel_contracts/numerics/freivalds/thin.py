@@ -18,8 +18,11 @@ SAMPLE = 128
 """Columns that statistics are taken from, or a 32nd of all: a mean square of 128 values scatters by 12%."""
 WHOLE = 512
 """Columns up to which statistics are taken from all."""
-ROWS = 32
-"""Rows that stand for all where a sketch says that they are alike."""
+ROWS = 16
+"""Rows that stand for all where a sketch says that they are alike: their mean norm then scatters by 1%."""
+
+ALIKE = 256
+"""Rows from which on a sketch can say so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +113,7 @@ def alike(ops: Arrays, x: Any, sketch: Any, *, about_zero: bool = False) -> bool
     else the mean of the sketch stands out of its scatter. Only asked where it saves a pass that costs more.
     """
     rows, columns = x.shape[-2], x.shape[-1]
-    if len(x.shape) > 2 or columns <= WHOLE or rows < 8 * ROWS or by_columns(x):
+    if len(x.shape) > 2 or columns <= WHOLE or rows < ALIKE or by_columns(x):
         return False
     found = ops.moments(sketch)
     if found is None or not 0 < found[2] <= (3 + 5 * (24 / rows) ** 0.5) * found[1] ** 2:
