@@ -16,7 +16,7 @@ LEVELS = {
     1: "policies declared, behaviour observed",
     2: "measured by contracts that tell good kernels from silently bad ones",
     3: "also on held-out shapes, schedules and repetitions, with a 95% bound on failures",
-    4: "also by an independent oracle, on a second platform and over versions",
+    4: "also by an independent oracle, on a second platform or by a second assessor, and over versions",
 }
 _NEVER = (
     "speed, memory or energy",
@@ -25,14 +25,20 @@ _NEVER = (
 )
 
 
-def certificate_page(statement: Mapping[str, Any], keyids: Sequence[str], name: str) -> str:
-    """The sheet of a statement of the published schema. `name`: the certificate's file, as the command names it."""
+def certificate_page(
+    statement: Mapping[str, Any], keyids: Sequence[str], name: str, countersigned: Sequence[Mapping[str, Any]] = ()
+) -> str:
+    """The sheet of a statement of the published schema. `name`: the certificate's file, as the command names it.
+
+    `countersigned`: key, time, number of calls, machine and effect of each countersignature.
+    """
     said = statement["predicate"]
     lowest = min(c["level"] for c in said["contracts"])
     held = said["profile"]["held"]
     text: str = environment().get_template("certificate.html").render(
         said=said, subjects=statement["subject"], keyids=keyids, name=name, lowest=lowest, held=held,
-        words=LEVELS, rows=[_row(c) for c in said["contracts"]], platform=_platform(said["platform"]),
+        words=LEVELS, countersigned=countersigned,
+        rows=[_row(c) for c in said["contracts"]], platform=_platform(said["platform"]),
         refused=said["refused"], never=_NEVER, issued=_day(said["validity"]["issued"]),
         expires=_day(said["validity"]["expires"]),
     )  # fmt: skip
