@@ -283,11 +283,15 @@ def test_the_sheet_shows_who_countersigned(scene: Scene) -> None:
     for words in ("Countersigned", "on 2026-06-03, 80 calls made again on Linux x86_64 made", "values fp32 to L4"):
         assert words in text, words
     assert "kc verify both.json --pub KEY.pub --pub ASSESSOR.pub" in text
-    assert "Awaits a second assessor" in text
+    assert "mine holds profile buyer 1, countersigned" in text
+    assert "Awaits a second assessor" not in text
     scene.said["predicate"]["platform"]["facts"]["arch"] = "riscv"
     scene.signed_again()
     place.write_text(scene.text())
     assert countersigned(place) == []
+    text = certificate_page(*statement_of(place), place.name, countersigned(place))
+    assert "does not hold all of" in text
+    assert "Awaits a second assessor" in text
 
 
 KERNEL = """from pathlib import Path

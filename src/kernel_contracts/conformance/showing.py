@@ -31,7 +31,7 @@ def statement_of(place: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
 
 def countersigned(place: Path) -> list[dict[str, Any]]:
     """The countersignatures that would count if their signatures hold: key, time, calls, machine, and the contracts
-    that they lift, each with its level. Requirement: as of `statement_of`, which has read it."""
+    that they lift, by name and dtypes, each with its level. Requirement: as of `statement_of`, which has read it."""
     envelopes = _parts(place)
     statement = enveloped(envelopes[0])[1]
     seen = assessments(envelopes, [], datetime.now(UTC))
@@ -39,7 +39,7 @@ def countersigned(place: Path) -> list[dict[str, Any]]:
     return [
         {
             "key": a.keyid, "when": a.when, "calls": a.made, "machine": a.machine,
-            "lifts": [f"{c['name']} {c['dtypes']} to L{level}" for c, level in _lifted(a, statement)],
+            "lifts": {(c["name"], c["dtypes"]): level for c, level in _lifted(a, statement)},
         }
         for a in found
     ]  # fmt: skip

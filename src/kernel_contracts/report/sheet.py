@@ -33,23 +33,26 @@ def certificate_page(
     `countersigned`: key, time, number of calls, machine and effect of each countersignature.
     """
     said = statement["predicate"]
-    lowest = min(c["level"] for c in said["contracts"])
-    held = said["profile"]["held"]
+    rows = [_row(c, countersigned) for c in said["contracts"]]
+    lowest = min(r["reached"] for r in rows)
+    awaiting = sorted({r["name"] for r in rows if r["reached"] < r["demanded"]})
+    held = not said["refused"] and not awaiting
     text: str = environment().get_template("certificate.html").render(
         said=said, subjects=statement["subject"], keyids=keyids, name=name, lowest=lowest, held=held,
         words=LEVELS, countersigned=countersigned,
-        rows=[_row(c) for c in said["contracts"]], platform=_platform(said["platform"]),
+        rows=rows, awaiting=awaiting, platform=_platform(said["platform"]),
         refused=said["refused"], never=_NEVER, issued=_day(said["validity"]["issued"]),
         expires=_day(said["validity"]["expires"]),
     )  # fmt: skip
     return text
 
 
-def _row(c: Mapping[str, Any]) -> dict[str, Any]:
+def _row(c: Mapping[str, Any], countersigned: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     grounds, known = c["grounds"], classes()
     bounds = [b for b in c["upper95"].values() if b is not None]
     return {
         **c,
+        "reached": max([c["level"], *(s["lifts"].get((c["name"], c["dtypes"]), 0) for s in countersigned)]),
         "title": known[c["class"]].title if c["class"] in known else "",
         "evidence": _evidence(grounds),
         "bound": f"under {min(bounds):.2g}" if bounds else "no bound stated",
