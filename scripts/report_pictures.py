@@ -6,20 +6,19 @@ python scripts/report_pictures.py
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "report"))
+import browser
 
 PAGE = Path(__file__).parents[1] / "docs" / "howto" / "report.md"
 
 
 def main() -> None:
-    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if browser is None:
+    if browser.PATH is None:
         sys.exit("no Chromium on this machine: install the system package chromium")
     text = PAGE.read_text("utf-8")
     (kernels,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
@@ -30,13 +29,12 @@ def main() -> None:
         for line in commands.groups():
             words = line.replace("\\\n", " ").split()[1:]
             subprocess.run([sys.executable, "-m", "kernel_contracts", *words], cwd=folder, check=line == commands[2])
-        with sync_playwright() as driver:
-            page = driver.chromium.launch(executable_path=browser, args=["--no-sandbox"]).new_page(
-                viewport={"width": 1000, "height": 820}
+        with browser.opened(Path(folder) / "products.html", width=1000, height=820) as (page, _):
+            page.screenshot(PAGE.with_name("report.png"))
+            page.evaluate(
+                "[...document.querySelectorAll('.panel')].find(e => e.innerText.includes('tiles')).id = 'one'"
             )
-            page.goto((Path(folder) / "products.html").as_uri())
-            page.screenshot(path=PAGE.with_name("report.png"))
-            page.locator(".panel", has_text="tiles").first.screenshot(path=PAGE.with_name("report-evidence.png"))
+            page.screenshot(PAGE.with_name("report-evidence.png"), "#one")
 
 
 if __name__ == "__main__":

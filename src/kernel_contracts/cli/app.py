@@ -18,6 +18,7 @@ from kernel_contracts.cli import (
     certify,
     check,
     compare,
+    countersign,
     doctor,
     files,
     freivalds,
@@ -30,6 +31,7 @@ from kernel_contracts.cli import (
     show,
     tolerance,
     tree,
+    verify,
 )
 from kernel_contracts.errors import KernelContractsError, LanguageError
 
@@ -47,6 +49,8 @@ for module in (
     compare,
     level,
     certify,
+    countersign,
+    verify,
     report,
     model,
     calibrate,

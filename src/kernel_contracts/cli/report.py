@@ -35,10 +35,10 @@ def page(
 ) -> None:
     """Write a certificate as one sheet to read and print. It shows what the file says; kc verify says if it holds."""
     from kernel_contracts.cli.files import writing
-    from kernel_contracts.conformance.showing import statement_of
+    from kernel_contracts.conformance.showing import countersigned, statement_of
     from kernel_contracts.report.sheet import certificate_page
 
-    text = certificate_page(*statement_of(certificate), certificate.name)
+    text = certificate_page(*statement_of(certificate), certificate.name, countersigned(certificate))
     with writing(output):
         output.write_text(text, encoding="utf-8")
     typer.echo(f"{output}: one sheet; kc verify says whether the certificate holds")

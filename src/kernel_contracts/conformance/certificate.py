@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -43,8 +43,9 @@ class Certificate:
     standings: tuple[Standing, ...]
 
     @property
-    def refused(self) -> tuple[Standing, ...]:
-        return tuple(s for s in self.standings if s.refusal)
+    def whole(self) -> bool:
+        """Whether the profile holds: nothing was refused, and nothing waits for a second assessor."""
+        return not any(s.refusal for s in self.standings)
 
 
 def certify(
@@ -60,7 +61,7 @@ def certify(
     """What can be certified of a platform, with what other runs add to it. UsageError where that is nothing at all."""
     cells = [h for h in supported(reading, beside).values() if h.cell.platform == platform]
     found = tuple(_with_code(s) for s in standings(cells, profile))
-    certified = [s for s in found if not s.refusal]
+    certified = [s for s in found if s.awaits or not s.refusal]
     if not certified:
         whys = "; ".join(f"{s.contract}: {s.refusal}" for s in found)
         raise UsageError(f"nothing of profile {profile.name} can be certified for {platform}: {whys}")
@@ -71,11 +72,12 @@ def certify(
         "tool": VERSION,
         "profile": {
             "name": profile.name, "version": profile.version, "text": profile.text, "sha256": profile.digest,
-            "held": len(certified) == len(found),
+            "held": not any(s.refusal for s in found),
         },
         "platform": _platform(reading, platform, [h for s in certified for h, _ in s.cells]),
         "contracts": entries,
-        "refused": [{"contract": s.contract, "why": s.refusal} for s in found if s.refusal],
+        "refused": [{"contract": s.contract, "why": s.refusal} for s in found if s.refusal and not s.awaits],
+        "awaiting": [s.contract for s in found if s.awaits],
         "evidence": {
             "tree": merkle.NAME, "root": merkle.root(lines), "sorted": merkle.root(sorted(lines)),
             "records": len(lines), "manifest": reading.directory.digests[MANIFEST],
@@ -108,9 +110,13 @@ def bounds95(g: Grounds) -> dict[str, float | None]:
 def validity(issued: datetime, days: int) -> dict[str, Any]:
     """From when to when, and what ends it before."""
     return {
-        "issued": issued.strftime(_TIME), "days": days, "expires": (issued + timedelta(days=days)).strftime(_TIME),
+        "issued": stamp(issued), "days": days, "expires": stamp(issued + timedelta(days=days)),
         "void_when_changed": list(VOID), "for_classes": list(RETEST),
     }  # fmt: skip
+
+
+def stamp(time: datetime) -> str:
+    return time.strftime(_TIME)
 
 
 def moment(text: str) -> datetime:
@@ -119,9 +125,9 @@ def moment(text: str) -> datetime:
 
 def _with_code(standing: Standing) -> Standing:
     bare = any(not h.result["kernel"].get("sha256") for h, _ in standing.cells)
-    if standing.refusal or not bare:
+    if not bare or (standing.refusal and not standing.awaits):
         return standing
-    return Standing(standing.contract, standing.demand, standing.cells, _NO_CODE)
+    return replace(standing, refusal=_NO_CODE, awaits=False)
 
 
 def _evidence(cells: Sequence[Held]) -> tuple[dict[str, list[int]], list[bytes]]:

@@ -7,13 +7,13 @@ exactly one value, calls that must raise, repetitions that must give the same bi
     L1  the policies are declared, and what the kernel does was observed
     L2  it conforms, measured by a contract that was shown to tell good kernels from bad ones
     L3  also at sizes that no benchmark uses, under every schedule, repeatedly, and with a 95% bound that holds
-    L4  also by an oracle of another make, on a second platform, and across a change of version
+    L4  also by an oracle of another make, on a second platform or by a second assessor, and across a change of version
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from kernel_contracts.contracts.evidence import Verdict
@@ -112,15 +112,24 @@ RUNGS: Sequence[tuple[_Rung, ...]] = (
     ),
     (
         (lambda g, n: g.independent > 0, "an independent oracle: no call needed ball arithmetic"),
-        (lambda g, n: g.elsewhere > 0, "a second platform: a run of the same kernel on other silicon (--beside)"),
+        (
+            lambda g, n: g.elsewhere > 0,
+            "a second platform: a run of the same kernel on other silicon (--beside); or a second assessor "
+            "(kc countersign)",
+        ),
         (lambda g, n: g.versions > 0, "a history over versions: a run of another version (--beside)"),
     ),
 )
 """What each level asks for beside the one below it."""
 
 
-def grade(g: Grounds) -> Grade:
-    """The level that the better kind of evidence reaches, and what it lacks."""
+def grade(g: Grounds, assessors: int = 0) -> Grade:
+    """The level that the better kind of evidence reaches, and what it lacks.
+
+    `assessors`: others who made the calls again, each under a key of their own. They are no part of the grounds, which
+    the first signer writes; one of them stands where a second platform does.
+    """
+    g = replace(g, elsewhere=g.elsewhere + assessors)
     kinds = {"bound": g.bounded, "exact": g.exact}
     found = {kind: _climb(g, calls) for kind, calls in kinds.items() if calls}
     better = max(found, key=lambda kind: (found[kind][0], kinds[kind]), default=None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernel_contracts.conformance.grounds import Held
@@ -62,6 +62,8 @@ class Standing:
     """Those that count; a documented refusal does not."""
     refusal: str = ""
     """Why it is not what is asked for; empty where it is."""
+    awaits: bool = False
+    """Whether it would be, were the calls made again and countersigned by a second assessor."""
 
     @property
     def level(self) -> int:
@@ -134,7 +136,8 @@ def _standing(demand: Demand, cells: Sequence[Held], asked: bool) -> Standing:
     why = f"L{found.level} and L{demand.level} is asked for; {worst.cell.dtypes} lacks {'; '.join(found.missing)}"
     if found.level == 0:
         why = f"{worst.cell.dtypes}: {'; '.join(found.missing)}"
-    return Standing(demand.contract, made.demand, graded, why)
+    awaits = all(grade(h.grounds, 1).level >= demand.level for h, _ in graded)
+    return replace(made, refusal=why, awaits=awaits)
 
 
 def _numbers(version: str) -> tuple[int, ...]:

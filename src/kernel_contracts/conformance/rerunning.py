@@ -41,6 +41,11 @@ class Call:
     target: str
     stack: str
     device: str
+    sha256: str
+    """Of the kernel's file, as certified."""
+    dtypes: str
+    number: int
+    """Its place among the certified trace records."""
 
     @property
     def kernel(self) -> tuple[str, str, str, str]:
@@ -63,6 +68,14 @@ class Rerun:
     failed: list[str] = field(default_factory=list)
     invented: list[str] = field(default_factory=list)
     impossible: list[str] = field(default_factory=list)
+    strangers: list[str] = field(default_factory=list)
+    """Files that are not those certified."""
+    held: list[Call] = field(default_factory=list)
+    """Calls that were made again, could be judged, and do not fail."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """This machine as the first kernel found it."""
+    inputs: bool = True
+    """Whether inputs were held against their recorded digests."""
 
     def reasons(self) -> Iterator[Reason]:
         """Makes the calls."""
@@ -71,7 +84,11 @@ class Rerun:
             try:
                 with opened([c.contract for c in mine], kernel[0], stack=kernel[1], device=kernel[2]) as process:
                     report = process.load()
+                    if any(report.sha256 != c.sha256 for c in mine):
+                        self.strangers.append(kernel[0])
+                        continue
                     same = report.fingerprint.get("numpy", {}).get("version") == self.numpy
+                    self.facts, self.inputs = self.facts or report.fingerprint, self.inputs and same
                     for call in mine:
                         self._again(call, process, same)
             except KernelContractsError as error:
@@ -84,6 +101,10 @@ class Rerun:
             yield Reason("rerun-inputs", f"{words}, first {self.invented[0]}")
         if self.impossible:
             yield Reason("rerun-impossible", f"not all calls can be made here: {self.impossible[0]}")
+        if self.strangers:
+            yield Reason("kernel", f"{self.strangers[0]} is not of the file that was certified")
+        if not (self.held or self.failed or self.invented or self.impossible or self.strangers):
+            yield Reason("rerun-impossible", "none of the calls could be judged here")
 
     def _again(self, call: Call, process: Kernel | Ranks, same: bool) -> None:
         session = Session(call.contract, call.bound, process, ladder(), tuple(mutants()))
@@ -100,6 +121,8 @@ class Rerun:
             self.invented.append(call.where)
         if fails(seen) and seen.oracle_ok:
             self.failed.append(call.where)
+        elif seen.oracle_ok and not seen.skipped:
+            self.held.append(call)
 
 
 def _other_inputs(call: Call, seen: Observation) -> bool:
@@ -109,24 +132,35 @@ def _other_inputs(call: Call, seen: Observation) -> bool:
     return any(recorded.get(n) != seen.hashes[n] for n in names)
 
 
-def rerun(statement: Mapping[str, Any], root: Path, count: int, target: str = "") -> Rerun:
-    """`count` of the certified calls, drawn at random; with `target` on that kernel. UsageError where there are none.
+def rerun(statement: Mapping[str, Any], root: Path, count: int, target: str = "", *, each: bool = False) -> Rerun:
+    """`count` of the certified calls, drawn at random, or with `each` so many of every contract; with `target` on that
+    kernel. UsageError where there are none.
 
     Requirement: nothing is wrong with the certificate and the run otherwise.
     """
     (reading,) = read([root])
-    platform = statement["predicate"]["platform"]
-    frame = next(p for p in reading.manifest.platforms if p["name"] == platform["name"])
-    found = [
-        call
-        for entry in statement["predicate"]["contracts"]
-        for call in _calls(reading, entry, platform["name"], frame, target)
-    ]
-    if not found:
+    groups = list(_groups(reading, statement, target))
+    found = groups if each else [[call for group in groups for call in group]]
+    if not any(found):
         raise UsageError(f"{root} records no call that can be made again")
-    drawn = random.SystemRandom().sample(found, min(count, len(found)))
-    facts = fingerprints(reading)[platform["sha256"][:16]]
+    system = random.SystemRandom()
+    drawn = [call for group in found for call in system.sample(group, min(count, len(group)))]
+    facts = fingerprints(reading)[statement["predicate"]["platform"]["sha256"][:16]]
     return Rerun(drawn, str(facts.get("numpy", {}).get("version", "")))
+
+
+def possible(statement: Mapping[str, Any], root: Path) -> frozenset[int]:
+    """Places of the certified calls that can be made again. Requirement: as of `rerun`."""
+    (reading,) = read([root])
+    return frozenset(call.number for group in _groups(reading, statement, "") for call in group)
+
+
+def _groups(reading: Reading, statement: Mapping[str, Any], target: str) -> Iterator[list[Call]]:
+    """The calls of each certified contract."""
+    name = statement["predicate"]["platform"]["name"]
+    frame = next(p for p in reading.manifest.platforms if p["name"] == name)
+    for entry in statement["predicate"]["contracts"]:
+        yield list(_calls(reading, entry, name, frame, target))
 
 
 def _calls(
@@ -140,7 +174,10 @@ def _calls(
     bound = next(b for b in contract.bound if dict(b.dtypes) == wanted)
     recorded = str(record["result"]["kernel"]["target"])
     kernel = f"{target}:{recorded.rpartition(':')[2]}" if target.endswith(".py") else target or recorded
-    for line in reading.directory.text(trace_path(cell)).splitlines():
+    for number, line in enumerate(reading.directory.text(trace_path(cell)).splitlines(), entry["records"][0]):
         made = json.loads(line)
         if not made["skipped"] and not made["violates"]:
-            yield Call(contract, bound, made, kernel, frame["stack"], frame.get("device", ""))
+            yield Call(
+                contract, bound, made, kernel, frame["stack"], frame.get("device", ""), entry["kernel"],
+                entry["dtypes"], number,
+            )  # fmt: skip

@@ -50,16 +50,30 @@ def enveloped(data: bytes) -> tuple[Any, Any]:
         raise ValueError(type(error).__name__) from error
 
 
-def misformed(statement: Any) -> str:
+def parts(data: bytes) -> list[bytes]:
+    """A certificate's envelope, and after it those of its countersignatures: a file holds one envelope, or one a line
+    (the bundle of in-toto's attestation framework)."""
+    if len(data) <= LARGEST:
+        try:
+            json.loads(data)
+        except (ValueError, RecursionError):
+            return [line for line in data.splitlines() if line.strip()] or [data]
+    return [data]
+
+
+def misformed(statement: Any, kind: str = "certificate") -> str:
     """The first place where a statement is not as the published schema has it; empty where it is."""
     import jsonschema
 
-    found = next(jsonschema.Draft202012Validator(schema("certificate")).iter_errors(statement), None)
+    found = next(jsonschema.Draft202012Validator(schema(kind)).iter_errors(statement), None)
     return "" if found is None else "/".join(map(str, found.absolute_path)) or "the statement"
 
 
-def opened(data: bytes, key: Any) -> tuple[dict[str, Any] | None, list[Reason]]:
-    """The statement where it can be read at all, and what is wrong with envelope, key, signature and form."""
+def opened(data: bytes, *keys: Any) -> tuple[dict[str, Any] | None, list[Reason]]:
+    """The statement where it can be read at all, and what is wrong with envelope, key, signature and form.
+
+    `keys`: of whom one trusts to sign. One of them has to have signed, and every signature of theirs has to hold.
+    """
     from securesystemslib.exceptions import VerificationError
 
     try:
@@ -69,21 +83,24 @@ def opened(data: bytes, key: Any) -> tuple[dict[str, Any] | None, list[Reason]]:
     reasons = []
     if envelope.payload_type != ENVELOPE:
         reasons.append(Reason("envelope-type", f"{envelope.payload_type!r} is not {ENVELOPE}"))
-    if key.keyid not in envelope.signatures:
-        reasons.append(Reason("key", "it was signed with another key than the one given"))
+    signed = [key for key in keys if key.keyid in envelope.signatures]
+    if not signed:
+        given = "the one given" if len(keys) == 1 else "those given"
+        reasons.append(Reason("key", f"it was signed with another key than {given}"))
     else:
         try:
-            envelope.verify([key], 1)
+            envelope.verify(signed, len(signed))
         except VerificationError:
             reasons.append(Reason("signature", "it was changed after it was signed"))
-    wrong = _form(statement, envelope.payload)
+    wrong = misshapen(statement, envelope.payload)
     return (None if wrong and wrong.name == "schema" else statement), [*reasons, *([wrong] if wrong else [])]
 
 
-def _form(statement: Any, payload: bytes) -> Reason | None:
+def misshapen(statement: Any, payload: bytes, kind: str = "certificate") -> Reason | None:
+    """What is wrong with the form of a statement, or with the text it stands in."""
     import rfc8785
 
-    place = misformed(statement)
+    place = misformed(statement, kind)
     if place:
         return Reason("schema", f"{place} is not as the published schema has it")
     try:
@@ -136,12 +153,14 @@ def _profile(predicate: Mapping[str, Any]) -> Iterator[Reason]:
     refused = {r["contract"] for r in predicate["refused"]}
     if certified | refused != set(demands) or certified & refused:
         yield Reason("profile", "its contracts are not those that its profile asks for")
-    if said["held"] != (not refused):
+    if said["held"] != (not refused and not predicate["awaiting"]):
         yield Reason("profile", "it says of its profile what its contracts do not")
     for c in predicate["contracts"]:
         demand = demands.get(c["name"])
         if demand and (demand.level != c["demanded"] or not demand.covers(c["version"])):
             yield Reason("profile", f"{c['name']} {c['version']} is not what its profile asks for")
+    if set(predicate["awaiting"]) != {c["name"] for c in predicate["contracts"] if c["level"] < c["demanded"]}:
+        yield Reason("level", "the contracts that await an assessor are not those below the level asked for")
 
 
 def _entry(entry: Mapping[str, Any], subjects: Mapping[str, str]) -> Iterator[Reason]:
@@ -162,5 +181,5 @@ def _entry(entry: Mapping[str, Any], subjects: Mapping[str, str]) -> Iterator[Re
         yield Reason("level", f"the grounds of {name} reach L{found.level}, and it says L{entry['level']}")
     if entry["upper95"] != bounds95(grounds):
         yield Reason("level", f"the 95% bound of {name} does not follow from its grounds")
-    if entry["level"] < entry["demanded"]:
+    if max(entry["level"], grade(grounds, 1).level) < entry["demanded"]:
         yield Reason("level", f"{name} is of L{entry['level']}, and its profile asks for L{entry['demanded']}")

@@ -16,7 +16,7 @@ LEVELS = {
     1: "policies declared, behaviour observed",
     2: "measured by contracts that tell good kernels from silently bad ones",
     3: "also on held-out shapes, schedules and repetitions, with a 95% bound on failures",
-    4: "also by an independent oracle, on a second platform and over versions",
+    4: "also by an independent oracle, on a second platform or by a second assessor, and over versions",
 }
 _NEVER = (
     "speed, memory or energy",
@@ -25,25 +25,34 @@ _NEVER = (
 )
 
 
-def certificate_page(statement: Mapping[str, Any], keyids: Sequence[str], name: str) -> str:
-    """The sheet of a statement of the published schema. `name`: the certificate's file, as the command names it."""
+def certificate_page(
+    statement: Mapping[str, Any], keyids: Sequence[str], name: str, countersigned: Sequence[Mapping[str, Any]] = ()
+) -> str:
+    """The sheet of a statement of the published schema. `name`: the certificate's file, as the command names it.
+
+    `countersigned`: key, time, number of calls, machine and effect of each countersignature.
+    """
     said = statement["predicate"]
-    lowest = min(c["level"] for c in said["contracts"])
-    held = said["profile"]["held"]
+    rows = [_row(c, countersigned) for c in said["contracts"]]
+    lowest = min(r["reached"] for r in rows)
+    awaiting = sorted({r["name"] for r in rows if r["reached"] < r["demanded"]})
+    held = not said["refused"] and not awaiting
     text: str = environment().get_template("certificate.html").render(
         said=said, subjects=statement["subject"], keyids=keyids, name=name, lowest=lowest, held=held,
-        words=LEVELS, rows=[_row(c) for c in said["contracts"]], platform=_platform(said["platform"]),
+        words=LEVELS, countersigned=countersigned,
+        rows=rows, awaiting=awaiting, platform=_platform(said["platform"]),
         refused=said["refused"], never=_NEVER, issued=_day(said["validity"]["issued"]),
         expires=_day(said["validity"]["expires"]),
     )  # fmt: skip
     return text
 
 
-def _row(c: Mapping[str, Any]) -> dict[str, Any]:
+def _row(c: Mapping[str, Any], countersigned: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     grounds, known = c["grounds"], classes()
     bounds = [b for b in c["upper95"].values() if b is not None]
     return {
         **c,
+        "reached": max([c["level"], *(s["lifts"].get((c["name"], c["dtypes"]), 0) for s in countersigned)]),
         "title": known[c["class"]].title if c["class"] in known else "",
         "evidence": _evidence(grounds),
         "bound": f"under {min(bounds):.2g}" if bounds else "no bound stated",
