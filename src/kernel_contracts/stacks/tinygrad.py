@@ -4,7 +4,7 @@ The device is the one that tinygrad chooses, or that its variable `DEV` names; a
 The variants `interpreter`, `sm_80`, `sm_89`, `gfx1100`, `gfx950` and `metal` run kernels in Python, one thread after
 another: they hide races and are slow, so they are evidence about what a kernel means, not about what it does there.
 
-Requirement: arrays cross as bytes. tinygrad computes late: a kernel's answer is realized before the call counts as done.
+Requirement: arrays cross as bytes. tinygrad computes late: a kernel's answer is realized before the call is done.
 """
 
 from __future__ import annotations
@@ -201,7 +201,9 @@ def _clang_has_bf16() -> bool:
     """Whether the compiler takes arithmetic on its bf16 type, as those before clang 17 do not on x86."""
     command = [_compiler(), "-x", "c", "-fsyntax-only", "-"]
     try:
-        return subprocess.run(command, input=_PROBE, capture_output=True, timeout=_PATIENCE, check=False).returncode == 0
+        return (
+            subprocess.run(command, input=_PROBE, capture_output=True, timeout=_PATIENCE, check=False).returncode == 0
+        )
     except (OSError, subprocess.SubprocessError):
         return False
 

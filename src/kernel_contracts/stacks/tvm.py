@@ -26,7 +26,6 @@ _HELD = (
 )
 _VARIANTS = {
     "fp16-accumulator": {ACCUMULATOR: "float16"},
-    "bf16-accumulator": {ACCUMULATOR: "bfloat16"},
     "native-cpu": {TARGET: "native"},
     "one-thread": {"TVM_NUM_THREADS": "1"},
 }

@@ -55,6 +55,13 @@ def rounded(x: Expression, like: Expression) -> Expression:
     return topi.cast(x, str(like.dtype))
 
 
+def number(value: float, like: Expression) -> Any:
+    """A constant in the dtype of an expression."""
+    from tvm import te
+
+    return te.const(value, str(like.dtype))
+
+
 def product(a: Any, b: Any) -> Any:
     """Two numbers multiplied exactly where float32 or float64 can, then taken into the accumulator."""
     dtype = str(a.dtype)

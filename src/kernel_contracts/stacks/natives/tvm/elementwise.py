@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import math
 
-from kernel_contracts.stacks.natives.tvm._build import Array, Expression, rounded, run
+from kernel_contracts.stacks.natives.tvm._build import Array, Expression, number, rounded, run
 
 
 def _held(x: Expression) -> Expression:
-    """In float32 at least: of many functions TVM has no others."""
+    """In float32 at least: TVM compiles no erf of fp16, and compositions round once."""
     from tvm import topi
 
     return x if str(x.dtype) in ("float32", "float64") else topi.cast(x, "float32")
 
 
 def exp(x: Array) -> Array:
-    return run(_exp, x)
-
-
-def _exp(x: Expression) -> Expression:
     from tvm import topi
 
-    return rounded(topi.exp(_held(x)), x)
+    return run(topi.exp, x)
 
 
 def erf(x: Array) -> Array:
@@ -59,7 +55,7 @@ def _gelu(x: Expression) -> Expression:
     from tvm import topi
 
     v = _held(x)
-    return rounded(v * (topi.erf(v * math.sqrt(0.5)) + 1.0) * 0.5, x)
+    return rounded(v * (topi.erf(v * number(math.sqrt(0.5), v)) + number(1, v)) * number(0.5, v), x)
 
 
 def gelu_tanh(x: Array) -> Array:
@@ -70,8 +66,8 @@ def _gelu_tanh(x: Expression) -> Expression:
     from tvm import topi
 
     v = _held(x)
-    inner = (v + v * v * v * 0.044715) * math.sqrt(2 / math.pi)
-    return rounded(v * (topi.tanh(inner) + 1.0) * 0.5, x)
+    inner = (v + v * v * v * number(0.044715, v)) * number(math.sqrt(2 / math.pi), v)
+    return rounded(v * (topi.tanh(inner) + number(1, v)) * number(0.5, v), x)
 
 
 def scale(x: Array, *, s: float = 0.5) -> Array:
@@ -79,7 +75,7 @@ def scale(x: Array, *, s: float = 0.5) -> Array:
 
 
 def _scale(x: Expression, s: float) -> Expression:
-    return x * s
+    return x * number(s, x)
 
 
 def multiply_add(a: Array, b: Array, c: Array) -> Array:
@@ -95,7 +91,7 @@ def mul_chain(x: Array) -> Array:
 
 
 def _mul_chain(x: Expression) -> Expression:
-    return x * 1000.0 * 0.75
+    return x * number(1000, x) * number(0.75, x)
 
 
 def copy(x: Array) -> Array:

@@ -48,7 +48,8 @@ def conv2d(x: Array, w: Array, *, stride: int = 1, padding: int = 0) -> Array:
 
 
 def _conv2d(x: Expression, w: Expression, stride: int, padding: int) -> Expression:
-    from kernel_contracts.stacks.tvm import accumulator
     from tvm import topi
+
+    from kernel_contracts.stacks.tvm import accumulator
 
     return rounded(topi.nn.conv2d_nchw(x, w, stride, padding, 1, accumulator(str(x.dtype))), x)

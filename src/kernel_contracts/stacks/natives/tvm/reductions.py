@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernel_contracts.stacks.natives.tvm._build import Array, Expression, rounded, run, wide
+from kernel_contracts.stacks.natives.tvm._build import Array, Expression, number, rounded, run, wide
 
 
 def sum(x: Array) -> Array:
@@ -22,7 +22,8 @@ def mean(x: Array) -> Array:
 def _mean(x: Expression) -> Expression:
     from tvm import topi
 
-    return rounded(topi.sum(wide(x), axis=-1) / float(x.shape[-1]), x)
+    v = wide(x)
+    return rounded(topi.sum(v, axis=-1) / number(int(x.shape[-1]), v), x)
 
 
 def variance(x: Array) -> Array:
@@ -33,7 +34,8 @@ def _variance(x: Expression) -> Expression:
     """In two passes."""
     from tvm import topi
 
-    size, v = float(x.shape[-1]), wide(x)
+    v = wide(x)
+    size = number(int(x.shape[-1]), v)
     off = topi.subtract(v, topi.sum(v, axis=-1, keepdims=True) / size)
     return rounded(topi.sum(topi.multiply(off, off), axis=-1) / size, x)
 
@@ -97,8 +99,16 @@ def layernorm(x: Array, gamma: Array, beta: Array, *, eps: float = 1e-5) -> Arra
 
 
 def _layernorm(x: Expression, gamma: Expression, beta: Expression, eps: float) -> Expression:
+    """In two passes where TVM has no layer for the format: it has one for float32 and float16."""
     from tvm import topi
 
+    v = wide(x)
+    if str(v.dtype) not in ("float32", "float16"):
+        size = number(int(x.shape[-1]), v)
+        off = topi.subtract(v, topi.sum(v, axis=-1, keepdims=True) / size)
+        spread = topi.sum(topi.multiply(off, off), axis=-1, keepdims=True) / size
+        scaled = topi.multiply(topi.divide(off, topi.sqrt(spread + number(eps, v))), wide(gamma))
+        return rounded(topi.add(scaled, wide(beta)), x)
     return rounded(topi.nn.layer_norm(wide(x), wide(gamma), wide(beta), [len(x.shape) - 1], eps), x)
 
 
