@@ -53,6 +53,7 @@ _HELD = {
 _ALWAYS = frozenset(
     {"fp64", "fp32", "fp16", "fp8_e4m3fn", "fp8_e5m2", "int8", "int16", "int32", "int64", "uint8", "bool"}
 )
+_CLANG = "ClangRenderer"
 _PROBE = b"__bf16 twice(__bf16 x) { return x + x; }"
 _PATIENCE = 30.0
 
@@ -68,8 +69,10 @@ class TinygradStack(Plain):
 
     @property
     def native_dtypes(self) -> frozenset[str]:
-        """All that it holds; bf16 on a processor only where its code generator or clang computes it."""
-        return _ALWAYS if self._clang() and not _clang_has_bf16() else _ALWAYS | {"bf16"}
+        """All that every code generator computes; bf16 where the setting names another than clang, which may not."""
+        device, generator = self._setting()
+        clang = device in ("", "CPU") and generator in ("", "CLANG")
+        return _ALWAYS if clang else _ALWAYS | {"bf16"}
 
     def available(self) -> bool:
         """On a processor every code generator needs clang: it builds the queue that kernels run from."""
@@ -102,7 +105,7 @@ class TinygradStack(Plain):
         name = array.dtype.name
         if name not in _HELD:
             raise TypeError(f"tinygrad {self.version()} has no dtype {name}")
-        if name == "bfloat16" and (device or self.devices()[0]) == "cpu" and self._clang() and not _clang_has_bf16():
+        if name == "bfloat16" and _by_clang(device) and not _clang_has_bf16():
             raise TypeError(f"{_compiler()} compiles no bfloat16, so tinygrad has none here; stack tinygrad@x86 has it")
         made = Tensor.empty(*array.shape, dtype=getattr(dtypes, _HELD[name]), device=device.upper() or None)
         if array.size:
@@ -144,7 +147,7 @@ class TinygradStack(Plain):
             "target": str(renderer.target),
             "renderer": type(renderer).__name__,
             "interpreter": type(renderer).__name__ == "PythonRenderer",
-            "compiler": _compiler_version() if type(renderer).__name__ == "ClangRenderer" else "",
+            "compiler": _compiler_version() if type(renderer).__name__ == _CLANG else "",
             "switches": {name: getattr(helpers, name).value for name in _SWITCHES if hasattr(helpers, name)},
             "sum_dtype": os.environ.get("SUM_DTYPE", ""),
         }
@@ -168,14 +171,16 @@ class TinygradStack(Plain):
         device, _, rest = told.partition(":")
         return device, rest.partition(":")[0]
 
-    def _clang(self) -> bool:
-        """Whether clang makes the code of kernels."""
-        device, generator = self._setting()
-        return (device == "CPU" or (not device and not _accelerated())) and generator in ("", "CLANG")
-
 
 def _realized(value: Any) -> Any:
     return value.contiguous().realize()
+
+
+def _by_clang(device: str) -> bool:
+    """Whether clang makes the code of kernels on a device."""
+    from tinygrad import Device
+
+    return type(Device[device.upper() or Device.DEFAULT].renderer).__name__ == _CLANG
 
 
 def _accelerated() -> bool:
