@@ -64,6 +64,15 @@ def test_it_is_listed_with_its_variants_and_how_to_install_it() -> None:
     assert {"matmul", "softmax", "gather", "sum", "add", "cast_fp16"} <= natives("tinygrad").keys()
 
 
+def test_an_emulator_has_longer_for_the_first_call_of_a_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(STACK), "available", lambda _: True)
+    monkeypatch.delenv(SWITCH, raising=False)
+    plain = STACK.compiling
+    assert plain > 0
+    longer = {name for name in STACK.variants if find(f"tinygrad@{name}").compiling > plain}
+    assert longer == EMULATORS
+
+
 def test_without_a_compiler_only_the_emulators_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
     without_a_compiler(monkeypatch)
     for name in ("tinygrad", "tinygrad@clang", "tinygrad@x86"):

@@ -56,6 +56,8 @@ _ALWAYS = frozenset(
 _CLANG = "ClangRenderer"
 _PROBE = b"__bf16 twice(__bf16 x) { return x + x; }"
 _PATIENCE = 30.0
+_COMPILING, _EMULATING = 60.0, 600.0
+"""Seconds on top of the limit for the first call of a kind."""
 
 
 class TinygradStack(Plain):
@@ -64,8 +66,12 @@ class TinygradStack(Plain):
     name = "tinygrad"
     requires = ("tinygrad", "tinygrad")
     natives = "tinygrad"
-    compiling = 60.0
     variants = _VARIANTS
+
+    @property
+    def compiling(self) -> float:  # type: ignore[override]
+        """Also what the emulators need for work that a device does at once: that is not time of the kernel either."""
+        return _EMULATING if self._setting()[0] == _INTERPRETER else _COMPILING
 
     @property
     def native_dtypes(self) -> frozenset[str]:
