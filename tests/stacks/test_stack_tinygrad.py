@@ -81,6 +81,17 @@ def test_without_a_compiler_only_the_emulators_are_there(monkeypatch: pytest.Mon
     assert {find(f"tinygrad@{name}").name for name in EMULATORS} == {f"tinygrad@{name}" for name in EMULATORS}
 
 
+@pytest.mark.parametrize("says", ["gcc (GCC) 14.2.0", "Debian clang version 14.0.6", "Apple clang version 17.0.0"])
+def test_only_a_clang_will_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, says: str) -> None:
+    """Anything else would fail inside the calls, and the kernel would be blamed for it."""
+    without_a_compiler(monkeypatch)
+    made = tmp_path / "compiler"
+    made.write_text(f"#!/bin/sh\necho '{says}'\n")
+    made.chmod(0o755)
+    monkeypatch.setenv("CC", str(made))
+    assert STACK.available() is ("clang" in says)
+
+
 def test_the_device_of_the_variable_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     without_a_compiler(monkeypatch)
     for told, there in {"PYTHON": True, "CPU": False, "CPU:X86": False, "CUDA": True, "USB+AMD": True}.items():

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import functools
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -81,16 +80,16 @@ class TinygradStack(Plain):
         return _ALWAYS if clang else _ALWAYS | {"bf16"}
 
     def available(self) -> bool:
-        """On a processor every code generator needs clang: it builds the queue that kernels run from."""
+        """On a processor every code generator needs clang, and no other compiler: it builds the queue of work."""
         if not installed("tinygrad"):
             return False
         device = self._setting()[0]
         needless = device not in ("", "CPU") or (not device and _accelerated())
-        return needless or shutil.which(_compiler()) is not None
+        return needless or "clang" in _compiler_version(_compiler()).lower()
 
     def install_hint(self) -> str:
         if installed("tinygrad") and not self.available():
-            return f"run: apt-get install clang (tinygrad compiles with {_compiler()!r}, which is not there)"
+            return f"run: apt-get install clang (tinygrad compiles with {_compiler()!r}, which is no clang here)"
         return f"{super().install_hint()}; without a graphics card also: apt-get install clang"
 
     def version(self) -> str:
@@ -102,7 +101,7 @@ class TinygradStack(Plain):
         from tinygrad import Device
 
         found = str(Device[Device.DEFAULT].device).lower()
-        return (found,) if found in ("cpu", "python") or not shutil.which(_compiler()) else (found, "cpu")
+        return (found,) if found in ("cpu", "python") or not _compiler_version(_compiler()) else (found, "cpu")
 
     def to_native(self, array: NDArray[Any], device: str) -> Any:
         from tinygrad import Tensor, dtypes
@@ -153,7 +152,7 @@ class TinygradStack(Plain):
             "target": str(renderer.target),
             "renderer": type(renderer).__name__,
             "interpreter": type(renderer).__name__ == "PythonRenderer",
-            "compiler": _compiler_version() if type(renderer).__name__ == _CLANG else "",
+            "compiler": _compiler_version(_compiler()) if type(renderer).__name__ == _CLANG else "",
             "switches": {name: getattr(helpers, name).value for name in _SWITCHES if hasattr(helpers, name)},
             "sum_dtype": os.environ.get("SUM_DTYPE", ""),
         }
@@ -199,9 +198,10 @@ def _compiler() -> str:
 
 
 @functools.cache
-def _compiler_version() -> str:
+def _compiler_version(compiler: str) -> str:
+    """The first line of what a compiler says of itself; empty where there is none."""
     try:
-        done = subprocess.run([_compiler(), "--version"], capture_output=True, text=True, timeout=_PATIENCE, check=True)
+        done = subprocess.run([compiler, "--version"], capture_output=True, text=True, timeout=_PATIENCE, check=True)
     except (OSError, subprocess.SubprocessError):
         return ""
     return done.stdout.partition("\n")[0].strip()
