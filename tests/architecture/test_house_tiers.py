@@ -10,7 +10,9 @@ import pytest
 EXCEPTIONS: set[tuple[str, str]] = set()
 """(module, imported part) pairs that run upwards. This list may only shrink."""
 
-LIBRARIES = {"torch", "jax", "tensorflow", "cupy", "triton", "numba", "onnxruntime", "pandas", "scipy"}
+LIBRARIES = {
+    "torch", "jax", "tensorflow", "cupy", "triton", "numba", "onnxruntime", "pandas", "scipy", "tinygrad", "tvm",
+}  # fmt: skip
 """Never imported at the top of a module: whoever needs one imports it inside a function."""
 
 ARRAY_FREE = ("errors", "formats", "language", "classes", "signatures")

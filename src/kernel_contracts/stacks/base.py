@@ -76,10 +76,10 @@ def find(name: str) -> Stack:
     plain, at, variant = name.partition(VARIANT)
     if plain not in known:
         raise UsageError(f"there is no stack {plain!r}; choose one of {', '.join(known)}")
-    stack = known[plain]
-    if not stack.available():
+    stack = _varied(known[plain], variant) if at else known[plain]
+    if not stack.available():  # a variant may do without what another needs
         raise UsageError(f"stack {plain!r} is not installed: {stack.install_hint()}")
-    return _varied(stack, variant) if at else stack
+    return stack
 
 
 def _varied(stack: Stack, variant: str) -> Stack:
