@@ -19,7 +19,8 @@ from kernel_contracts.answers.admission import Ruling as Admission
 from kernel_contracts.answers.arrays import Origin, read_outputs
 from kernel_contracts.answers.stories import tell
 from kernel_contracts.conformance.arbiter import Evidence, Gap, Judgement, Standing, arbitrate
-from kernel_contracts.conformance.model_file import MOVES, Model, Step
+from kernel_contracts.conformance.model_file import Model, Step
+from kernel_contracts.conformance.model_moves import MOVES
 from kernel_contracts.conformance.model_playing import Arrays, Player, StepFailed, calls_of
 from kernel_contracts.conformance.pricing import measured, price_of
 from kernel_contracts.contracts.evidence import Verdict

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from kernel_contracts.answers.admission import typed
 from kernel_contracts.answers.arguments import Call, read_calls
 from kernel_contracts.answers.arrays import read_outputs
-from kernel_contracts.conformance.model_file import MOVES, Model, Step, moved
+from kernel_contracts.conformance.model_file import Model, Step, moved
+from kernel_contracts.conformance.model_moves import MOVES
 from kernel_contracts.conformance.platforms import Platform
 from kernel_contracts.contracts.evidence import Outcome
 from kernel_contracts.errors import UsageError
@@ -62,7 +63,7 @@ class Player:
     def step(self, step: Step, arrays: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], ...]:
         """One step's outputs. StepFailed where the kernel gives none of the scope's types."""
         if step.operation in MOVES:
-            return (moved(step, arrays[0]),)
+            return (moved(step, arrays),)
         call = calls_of(step, arrays)[0]
         kernel = self._kernel(step.operation)
         kernel.announced = call.contract, call.bound
