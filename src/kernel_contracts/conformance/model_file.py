@@ -97,6 +97,17 @@ def load(path: Path) -> Model:
         raise UsageError(f"{path} is not a model file: {type(error).__name__} {error}") from error
 
 
+def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """The arrays of a .npz file by name. Raises UsageError in one sentence."""
+    try:
+        with np.load(path, allow_pickle=False) as found:
+            return {n: np.array(found[n]) for n in found.files}
+    except OSError as error:
+        raise UsageError(f"cannot read the arrays {path}: {error.strerror or error}") from error
+    except (ValueError, AttributeError, TypeError) as error:
+        raise UsageError(f"{path} is not a .npz file of arrays; write one with numpy.savez") from error
+
+
 def _names(texts: Sequence[Any]) -> tuple[str, ...]:
     return tuple(map(str, texts))
 

@@ -1,7 +1,7 @@
 """Steps that move numbers and compute none: done by the tool itself, bit for bit, for every platform alike.
 
-    reshape  shape            permute  axes            expand  shape, by the broadcasting rule of NumPy and ONNX
-    concat   axis             select   a condition and two arrays: where it holds, the first
+reshape  shape            permute  axes            expand  shape, by the broadcasting rule of NumPy and ONNX
+concat   axis             select   a condition and two arrays: where it holds, the first
 """
 
 from __future__ import annotations

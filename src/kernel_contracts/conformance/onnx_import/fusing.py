@@ -1,7 +1,7 @@
 """Groups of nodes that are one operation of the library: a linear layer, GELU, SiLU, layer normalization.
 
 Requirement: in fp32 and fp64 only, where the operation's contract has the roundings between the nodes in its bound; in
-fp16 a node rounds what the operation keeps wide, so there nodes stay apart. Constants must be the nearest of their type.
+fp16 a node rounds what the operation keeps wide, so there nodes stay apart. Constants are the nearest of their type.
 """
 
 from __future__ import annotations

@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 
 from kernel_contracts.conformance.model_file import Model, Step
 from kernel_contracts.conformance.onnx_import import (
-    rules_elementwise, rules_moves, rules_products, rules_reductions,
+    rules_elementwise,
+    rules_moves,
+    rules_products,
+    rules_reductions,
 )  # fmt: skip
 from kernel_contracts.conformance.onnx_import.building import FLOATS, Builder, Made, NoOperation, Value
 from kernel_contracts.conformance.onnx_import.folding import known
@@ -82,7 +85,9 @@ def _outputs(b: Builder, node: OnnxNode, inputs: list[Value | None], opset: int)
     rule = RULES.get(node.op)
     if rule is None:
         raise NoOperation(f"{node} has no operation of the standard library")
-    wrong = next((v for v in inputs if v is not None and v.dtype.kind not in "iub" and v.dtype.name not in FLOATS), None)
+    wrong = next(
+        (v for v in inputs if v is not None and v.dtype.kind not in "iub" and v.dtype.name not in FLOATS), None
+    )
     if wrong is not None:
         raise NoOperation(f"{node} takes {wrong.dtype.name}; models of {', '.join(FLOATS)} are read")
     made = rule(b, node, inputs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -123,7 +123,8 @@ def same(b: Builder, node: OnnxNode, inputs: Sequence[Value | None]) -> Value:
     """Identity, and dropout where nothing is trained."""
     x, *rest = inputs
     assert x is not None
-    if node.op == "Dropout" and len(rest) > 1 and rest[1] is not None and rest[1].number() != 0:
+    ratio, training = ([None if v is None else v.number() for v in rest] + [None, None])[:2]
+    if node.op == "Dropout" and training not in (None, 0) and ratio != 0:
         raise NoOperation(f"{node} drops elements at random: export the model for inference")
     return x
 
@@ -137,7 +138,7 @@ def cast(b: Builder, node: OnnxNode, inputs: Inputs) -> Value:
     return inputs[0]
 
 
-RULES = {
+RULES: Mapping[str, Callable[..., Value]] = {
     "Add": add, "Sub": sub, "Neg": neg, "Mul": mul, "Div": div, "Pow": power, "Max": extreme, "Min": extreme,
     "Clip": clip, "Gelu": gelu, "Relu": one, "Exp": one, "Sqrt": one, "Erf": erf, "Sigmoid": refused, "Tanh": refused,
     "Identity": same, "Dropout": same, "Cast": cast,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -130,7 +130,7 @@ def split(b: Builder, node: OnnxNode, inputs: Sequence[Value | None]) -> list[Va
     return [_taken(b, node, x, np.arange(e - n, e), axis) for e, n in zip(ends, sizes, strict=True)]
 
 
-RULES = {
+RULES: Mapping[str, Callable[..., Value | list[Value]]] = {
     "Reshape": reshape, "Flatten": flatten, "Transpose": transpose, "Squeeze": squeeze, "Unsqueeze": unsqueeze,
     "Expand": expand, "Shape": shape, "Size": shape, "Concat": concat, "Where": where, "Gather": gather,
     "Slice": slice_, "Split": split,

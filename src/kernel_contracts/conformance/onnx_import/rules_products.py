@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -72,4 +72,4 @@ def conv(b: Builder, node: OnnxNode, inputs: Inputs) -> Value:
     return b.reshape(b.step("add", (b.rows(y), spread), spread.shape), shape)
 
 
-RULES = {"MatMul": matmul, "Gemm": gemm, "Conv": conv}
+RULES: Mapping[str, Callable[..., Value]] = {"MatMul": matmul, "Gemm": gemm, "Conv": conv}

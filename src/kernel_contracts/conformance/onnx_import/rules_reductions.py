@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -77,7 +77,7 @@ def layernorm(b: Builder, node: OnnxNode, inputs: Sequence[Value | None]) -> Val
     return b.reshape(b.step(operation, (rows, *weights), rows.shape, parameters={"eps": eps}), x.shape)
 
 
-RULES = {
+RULES: Mapping[str, Callable[..., Value]] = {
     **dict.fromkeys(REDUCTIONS, reduce),
     "GlobalAveragePool": pool, "Softmax": softmax, "LogSoftmax": softmax, "LayerNormalization": layernorm,
     "RMSNormalization": layernorm,
