@@ -185,8 +185,8 @@ def page(record: Record) -> str:
         "",
         "**The model.** all-MiniLM-L6-v2, a sentence encoder of six layers, with the weights that the package",
         f"`{source.PACKAGE.replace('_', '-')}` ships: {record['parameters']:,} parameters that these sentences use.",
-        "PyTorch's exporter writes it as an ONNX file in fp32; `kc model` reads that file as steps, each an operation of",
-        "the standard library that a stack runs with its own kernel: " + f"{words}.",
+        "PyTorch's exporter writes it as an ONNX file in fp32; `kc model` reads that file as steps, each an operation",
+        f"of the standard library that a stack runs with its own kernel: {words}.",
         "The four sentences, as tokens filled up to one length:",
         "",
         *table(
@@ -195,8 +195,8 @@ def page(record: Record) -> str:
         ),
         "",
         "**The import is right, and the stacks agree.** `steps` is the model as read, each step by the kernel of that",
-        "stack in a process of its own. The whole file by ONNX Runtime, with the fusions of that library, and the module",
-        "that was exported know nothing of the steps.",
+        "stack in a process of its own. The whole file by ONNX Runtime, with the fusions of that library, and the",
+        "module that was exported know nothing of the steps.",
         "",
         *_whole(record),
         "",
@@ -219,8 +219,8 @@ def page(record: Record) -> str:
         *(line for p in record["pairs"] for line in ("", *_largest(p))),
         "",
         "**Do it again.** `pip install 'kernel-contracts[model,torch,onnxruntime,jax,mlx]'`, then",
-        "`python studies/minilm/study.py` measures all of this and writes this page; a stack that is not installed costs",
-        "its own columns only. Shares are those of one machine: other processors round other sums.",
+        "`python studies/minilm/study.py` measures all of this and writes this page; a stack that is not installed",
+        "costs its own columns only. Shares are those of one machine: other processors round other sums.",
     ]
     return "\n".join(lines) + "\n"
 

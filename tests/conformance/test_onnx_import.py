@@ -82,8 +82,8 @@ GELU_BY_PRODUCT = [
 ]  # fmt: skip
 NORM = [
     node("ReduceMean", "x", "m", axes=[-1]), node("Sub", "x m", "d"), node("Pow", "d two", "s"),
-    node("ReduceMean", "s", "spread", axes=[-1]), node("Add", "spread eps", "t"), node("Sqrt", "t", "r"), node("Div", "d r", "q"),
-    node("Mul", "q gamma", "g"), node("Add", "g beta", "y"),
+    node("ReduceMean", "s", "spread", axes=[-1]), node("Add", "spread eps", "t"), node("Sqrt", "t", "r"),
+    node("Div", "d r", "q"), node("Mul", "q gamma", "g"), node("Add", "g beta", "y"),
 ]  # fmt: skip
 CONSTANTS = {
     "root": f32(math.sqrt(2)), "inverse": f32(math.sqrt(0.5)), "one": f32(1), "half": f32(0.5), "two": f32(2),

@@ -1,4 +1,4 @@
-"""`kc model MODEL.json` or `MODEL.onnx`: a model on several platforms, and which steps make the difference at its end."""
+"""`kc model MODEL.json|MODEL.onnx`: a model on several platforms, and the steps that make the difference at its end."""
 
 from __future__ import annotations
 

@@ -68,6 +68,8 @@ class Builder:
         """Steps that no operation stands for, with the reason: an error only where a fused form does not replace it."""
         self.node = ""
         self._names: set[str] = set()
+        self._source: dict[str, Value] = {}
+        """What a value is a reshape of."""
 
     def constant(self, array: NDArray[Any], name: str = "") -> Value:
         """A known value."""
@@ -101,8 +103,14 @@ class Builder:
     # ------------------------------------------------------------------------------------------ moves
 
     def reshape(self, x: Value, shape: Sequence[int]) -> Value:
+        """Of several in a row the last alone counts."""
         wanted = tuple(int(n) for n in shape)
-        return x if wanted == x.shape else self._moved("reshape", (x,), wanted, {"shape": list(wanted)})
+        source = self._source.get(x.name, x)
+        if wanted in (x.shape, source.shape):
+            return x if wanted == x.shape else source
+        made = self._moved("reshape", (source,), wanted, {"shape": list(wanted)})
+        self._source[made.name] = source
+        return made
 
     def permute(self, x: Value, axes: Sequence[int]) -> Value:
         order = [int(a) % max(len(x.shape), 1) for a in axes]
