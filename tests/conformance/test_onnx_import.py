@@ -16,18 +16,17 @@ from numpy.typing import NDArray
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
+from model_steps import played
 from onnx_graphs import Arrays, by_runtime, node, write
 
 from kernel_contracts.conformance.model_file import Model, load
-from kernel_contracts.conformance.model_moves import MOVES, move
+from kernel_contracts.conformance.model_moves import MOVES
+from kernel_contracts.conformance.onnx_import import reading
 from kernel_contracts.conformance.onnx_import.importing import import_onnx
 from kernel_contracts.errors import UsageError
-from kernel_contracts.stacks.natives.numpy import choices, elementwise, indexed, moments, moves, products, softmax
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
 from kc import kc, one_sentence
-
-NATIVE = {k: f for m in (choices, elementwise, indexed, moments, moves, products, softmax) for k, f in vars(m).items()}
 
 
 def draw(*shape: int, seed: int = 1) -> NDArray[np.float32]:
@@ -46,19 +45,6 @@ def i64(*values: int) -> NDArray[np.int64]:
 
 def f32(value: float) -> NDArray[np.float32]:
     return np.array(value, np.float32)
-
-
-def played(model: Model) -> list[NDArray[Any]]:
-    """The model by the plain functions of NumPy, in this process."""
-    arrays = dict(model.arrays)
-    for s in model.steps:
-        given = [arrays[n] for n in s.inputs]
-        if s.operation in MOVES:
-            made: Any = move(s.operation, s.parameters, given)
-        else:
-            made = NATIVE[s.operation](*given, **s.parameters)
-        arrays[s.outputs[0]] = np.asarray(made)
-    return [arrays[n] for n in model.outputs]
 
 
 def compared(folder: Path, nodes: Sequence[Any], outputs: str, constants: Arrays, inputs: Arrays, **how: Any) -> Model:
@@ -246,6 +232,12 @@ def test_files_that_are_no_graphs_are_refused(tmp_path: Path) -> None:
                        (tmp_path / "gone.onnx", "cannot read")):  # fmt: skip
         with pytest.raises(UsageError, match=says):
             import_onnx(path, {})
+
+
+def test_without_the_packages_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(reading, "installed", lambda module: module != "onnx")
+    with pytest.raises(UsageError, match=r"pip install 'kernel-contracts\[onnxruntime\]'"):
+        import_onnx(tmp_path / "m.onnx", {})
 
 
 @pytest.fixture

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kernel_contracts.conformance.model_file import Model
+    from kernel_contracts.conformance.platforms import Platform
 
 
 def model(
@@ -37,18 +40,9 @@ def model(
     Exit 0 where every step is settled, 1 where one violates its contract or is under-specified, 2 where a platform
     cannot run the model.
     """
-    import contextlib
-    import itertools
-    import json
-
-    from kernel_contracts.cli.files import append
-    from kernel_contracts.conformance.attribution import attribute
     from kernel_contracts.conformance.model_file import save
-    from kernel_contracts.conformance.model_playing import Player
     from kernel_contracts.conformance.platforms import platforms
     from kernel_contracts.errors import UsageError
-    from kernel_contracts.report.model import model_report
-    from kernel_contracts.report.terminal import console
 
     found = _read(path, inputs)
     if out_file is not None:
@@ -63,6 +57,23 @@ def model(
         raise UsageError(missing)
     if len(chosen) < 2:
         raise UsageError("one platform has nothing to differ from; name two or more with --stacks and --kernel")
+    raise typer.Exit(_run(found, chosen, timeout, memory, json_file))
+
+
+def _run(
+    found: Model, chosen: Sequence[Platform], timeout: float, memory: int, json_file: Path | None
+) -> int:  # fmt: skip
+    """Every pair of platforms, reported; the exit status."""
+    import contextlib
+    import itertools
+    import json
+
+    from kernel_contracts.cli.files import append
+    from kernel_contracts.conformance.attribution import attribute
+    from kernel_contracts.conformance.model_playing import Player
+    from kernel_contracts.report.model import model_report
+    from kernel_contracts.report.terminal import console
+
     out = console(stderr=str(json_file) == "-")
     status = 0
     with contextlib.ExitStack() as open_:
@@ -75,7 +86,7 @@ def model(
                 append(json_file, json.dumps(record, allow_nan=False))
             unsettled = any(not s.judgement.settled for s in finding.steps)
             status = max(status, 2 if finding.failed else 1 if unsettled else 0)
-    raise typer.Exit(status)
+    return status
 
 
 def _read(path: Path, inputs: Path | None) -> Model:

@@ -53,6 +53,7 @@ def _held(before: Any, after: NDArray[Any]) -> bool:
 def _evaluated(node: OnnxNode, inputs: Sequence[Value | None], opset: int) -> list[NDArray[Any]]:
     """The node alone, run by ONNX Runtime."""
     from onnx import helper
+    from onnxruntime.capi import onnxruntime_pybind11_state as state
 
     from kernel_contracts.stacks.onnxruntime import session
 
@@ -66,6 +67,12 @@ def _evaluated(node: OnnxNode, inputs: Sequence[Value | None], opset: int) -> li
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=IR)
     try:
         found = session(model.SerializeToString()).run(None, feeds)
-    except Exception as error:  # whatever its operators raise
+    except (
+        state.Fail,
+        state.InvalidArgument,
+        state.InvalidGraph,
+        state.NotImplemented,
+        state.RuntimeException,
+    ) as error:
         raise NoOperation(f"{node} cannot be worked out: {str(error).strip().splitlines()[0]}") from error
     return [np.asarray(y) for y in found]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernel_contracts.errors import UsageError
+from kernel_contracts.stacks.base import installed
 
 OLDEST = 13
 """Operator set from which the axes of Softmax and the inputs of Squeeze are as the rules here take them."""
@@ -59,20 +60,21 @@ class Graph:
 
 def read_graph(path: Path) -> Graph:
     """Raises UsageError in one sentence where the file is none, or is of a kind that is not read."""
-    try:
-        import onnx
-        from onnx import inliner
-    except ImportError as error:
+    if not (installed("onnx") and installed("onnxruntime")):
         raise UsageError(
-            "reading an .onnx file needs the onnx package; run: pip install 'kernel-contracts[onnxruntime]'"
-        ) from error
+            "reading an .onnx file needs onnx and onnxruntime; run: pip install 'kernel-contracts[onnxruntime]'"
+        )
+    import onnx
+    from google.protobuf.message import DecodeError
+    from onnx import inliner
+
     try:
         model = onnx.load(path)
         model = inliner.inline_local_functions(model) if model.functions else model
         onnx.checker.check_model(model)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
-    except Exception as error:  # the package raises what protobuf, its checker and its C++ side raise
+    except (DecodeError, onnx.checker.ValidationError, ValueError, RuntimeError) as error:
         raise UsageError(f"{path} is not a valid ONNX file: {str(error).strip().splitlines()[0]}") from error
     opset = max((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), default=0)
     if opset < OLDEST:
