@@ -90,7 +90,7 @@ def test_amd_finds_the_same_policies_again(stack: str) -> None:
             assert study.answer(stack, cell["operation"], 10) == cell["answers"]["the end"] == "raises"
 
 
-def test_the_trained_model_agrees_and_no_step_is_left_open() -> None:
+def test_the_trained_model_agrees_and_its_shares_add_up() -> None:
     record = record_of("minilm")
     for pair in record["pairs"]:
         assert not pair["failed"]
