@@ -9,6 +9,7 @@ import contextlib
 import re
 import sys
 import tempfile
+import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,12 +23,14 @@ import model as source  # noqa: E402
 from common import Record, main, table  # noqa: E402
 
 from kernel_contracts.conformance.attribution import attribute  # noqa: E402
+from kernel_contracts.conformance.model_moves import MOVES  # noqa: E402
 from kernel_contracts.conformance.model_playing import Player  # noqa: E402
 from kernel_contracts.conformance.onnx_import.importing import import_onnx  # noqa: E402
 from kernel_contracts.conformance.platforms import platforms  # noqa: E402
 
 STACKS = ("numpy", "torch", "onnxruntime", "jax@x64", "mlx")
 """The first gives the activations that every step of the others is judged on."""
+PLANTED = f"planted={FOLDER / 'kernels.py'}"
 OUTPUT = "embedding"
 
 
@@ -42,23 +45,27 @@ def measure() -> Record:
         references = source.whole(module, given, path)
         nodes = _nodes(path)
     usable = [p for p in platforms(STACKS, ()) if not p.missing]
+    (planted,) = platforms((), (PLANTED,))
     with contextlib.ExitStack() as open_:
         first, *others = (open_.enter_context(Player(p, 120.0)) for p in usable)
         ends = {p.platform.name: p.play(found)[OUTPUT] for p in (first, *others)}
         pairs = [attribute(found, first, other).as_json() for other in others]
+        fast = open_.enter_context(Player(planted, 120.0))
+        wrong = {"end": fast.play(found)[OUTPUT], "pair": attribute(found, first, fast).as_json()}
     base = ends[first.platform.name]
     return {
         "sentences": list(source.SENTENCES),
         "tokens": [int(n) for n in given["mask"].sum(1)],
         "ids": given["ids"].tolist(),
         "nodes": nodes,
-        "operations": _counted(s.operation for s in found.steps),
-        "parameters": sum(a.size for a in found.arrays.values() if a.dtype.kind == "f"),
+        "operations": _counted(s.operation for s in found.steps if s.operation not in MOVES),
+        "weights": sum(a.size for a in found.arrays.values() if a.dtype.kind == "f"),
         "first": first.platform.name,
         "similar": (base @ base.T).round(3).tolist(),
         "whole": {n: _apart(base, y) for n, y in references.items()},
         "ends": {n: {m: _apart(y, z) for m, z in ends.items()} for n, y in ends.items()},
         "pairs": pairs,
+        "planted": {"end": _apart(base, wrong["end"]), "pair": wrong["pair"]},
     }
 
 
@@ -170,12 +177,46 @@ def _answers(record: Record) -> list[str]:
     return lines
 
 
+def _conclusion(record: Record) -> list[str]:
+    steps = [s for p in record["pairs"] for s in p["steps"]]
+    apart = [s for s in steps if s["ruling"] != "identical bits"]
+    broken = sum(s["ruling"] not in SETTLED for s in apart)
+    verdict = "none is more than its contract permits" if not broken else f"{broken} of them are more than permitted"
+    text = (
+        f"Of {len(steps)} pairs of answers {len(apart)} differ, and {verdict}; the largest is "
+        f"{max(float(s['ratio']) for s in apart):.2f} of it. What the stacks make different is the order of their sums."
+    )
+    return textwrap.wrap(text if not broken else text.partition(" What")[0], 116)
+
+
+def _planted(found: Record) -> list[str]:
+    """The end, which an ordinary look finds in order, and the steps by operation."""
+    end, steps = found["end"], found["pair"]["steps"]
+    text = (
+        f"The end moves by {end['largest']:.1g} at most, 1 - cosine is {end['cosine']:.0e}, and the order of likeness "
+        f"is {'the same' if end['same order'] else 'another'}: a look at the result finds "
+        f"{'nothing wrong' if end['same order'] else 'that'}. Step by step:"
+    )
+    rows = []
+    for operation, group in grouped(steps, lambda s: s["operation"]).items():
+        wrong = [s for s in group if s["ruling"] not in SETTLED]
+        if wrong:
+            worst = max(wrong, key=lambda s: float(s["ratio"]))
+            rows.append(
+                [operation, f"{len(wrong)} of {len(group)}", f"`{worst['contract']}`", f"{float(worst['ratio']):.3g}",
+                 f"{sum(s['share'] for s in group):.1%}", worst["reason"]]
+            )  # fmt: skip
+    quiet = sum(s["ruling"] == "identical bits" for s in steps)
+    heads = ["operation", "steps that violate", "contract", "of the permitted", "share", "the worst"]
+    return [*textwrap.wrap(text, 116), "", *table(heads, rows), "", f"The other {quiet} steps have identical bits."]
+
+
 SETTLED = ("identical bits", "legitimate divergence")
 
 
 def page(record: Record) -> str:
     steps = record["pairs"][0]["steps"]
-    words = ", ".join(f"{n} {o}" for o, n in record["operations"].items() if o not in ("reshape", "permute", "expand"))
+    words = textwrap.wrap(", ".join(f"{n} {o}" for o, n in record["operations"].items()) + ".", 116)
     alike = record["similar"][0]
     lines = [
         "# One trained model, several stacks",
@@ -184,9 +225,11 @@ def page(record: Record) -> str:
         "result, which layers make the difference, and is any of it more than the contracts of the kernels permit?",
         "",
         "**The model.** all-MiniLM-L6-v2, a sentence encoder of six layers, with the weights that the package",
-        f"`{source.PACKAGE.replace('_', '-')}` ships: {record['parameters']:,} parameters that these sentences use.",
+        f"`{source.PACKAGE.replace('_', '-')}` ships, {record['weights'] / 1e6:.1f} million numbers.",
         "PyTorch's exporter writes it as an ONNX file in fp32; `kc model` reads that file as steps, each an operation",
-        f"of the standard library that a stack runs with its own kernel: {words}.",
+        "of the standard library that a stack runs with its own kernel:",
+        *words,
+        "",
         "The four sentences, as tokens filled up to one length:",
         "",
         *table(
@@ -205,6 +248,8 @@ def page(record: Record) -> str:
         "",
         *_answers(record),
         "",
+        *_conclusion(record),
+        "",
         "**By layer.** *Differ*: steps whose answers are not the same bits. *Of the permitted*: the largest difference",
         "over what the contract permits between two answers there. *Share*: the model run again with this step alone",
         "taken from the other stack changes the end by so much, as a share of the sum over all steps.",
@@ -217,6 +262,11 @@ def page(record: Record) -> str:
         "",
         "**The steps that answer for most.**",
         *(line for p in record["pairs"] for line in ("", *_largest(p))),
+        "",
+        "**That it can fail.** The same model on NumPy with two quiet substitutions, in `studies/minilm/kernels.py`:",
+        "GELU by its tanh form, and linear layers whose operands have the eleven bits of TF32.",
+        "",
+        *_planted(record["planted"]),
         "",
         "**Do it again.** `pip install 'kernel-contracts[model,torch,onnxruntime,jax,mlx]'`, then",
         "`python studies/minilm/study.py` measures all of this and writes this page; a stack that is not installed",

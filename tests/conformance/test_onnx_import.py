@@ -78,7 +78,7 @@ CONSTANTS = {
     "both": i64(1, 2), "wide": i64(2, 5, 6), "flat": i64(0, -1), "table": draw(5, 7, seed=6), "three": i64(1, 4, 1),
     "starts": i64(-1, 1), "ends": i64(-1000, 4), "axes": i64(2, 1), "steps": i64(-2, 1), "lone": f32(0.5),
     "place": np.array(1), "image": draw(3, 2, 3, 3, seed=7), "shift": draw(3, seed=8), "hole": f32(-1e9),
-    "pairs": i64(2, 4),
+    "pairs": i64(2, 4), "far": i64(-100),
 }  # fmt: skip
 
 CASES: dict[str, tuple[list[Any], list[str]]] = {
@@ -126,6 +126,8 @@ CASES: dict[str, tuple[list[Any], list[str]]] = {
     "one token": ([node("Gather", "x place", "y", axis=1)], ["gather"]),
     "columns": ([node("Gather", "x three", "y", axis=-1)], ["gather"]),
     "slice": ([node("Slice", "x starts ends axes steps", "y")], ["gather", "gather"]),
+    "slice of nothing": ([node("Slice", "x middle far last", "y")], ["gather"]),
+    "slice from before the first": ([node("Slice", "x far middle last", "y")], ["gather"]),
     "split": ([node("Split", "x pairs", "a c", axis=2), node("Concat", "c a", "y", axis=2)], ["gather", "gather"]),
     "mask": (
         [node("Cast", "mask", "m", to=9), node("Unsqueeze", "m last", "n"), node("Where", "n x hole", "y")], [],

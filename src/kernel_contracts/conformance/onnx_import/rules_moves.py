@@ -111,8 +111,8 @@ def slice_(b: Builder, node: OnnxNode, inputs: Sequence[Value | None]) -> Value:
     by = [1] * len(first) if steps is None else integers(node, steps, "its steps")
     for axis, i, j, k in zip(along, first, last, by, strict=True):
         size = x.shape[axis]
-        low = -size - 1 if k < 0 else -size  # an end before the first element, going backwards
-        picked = np.arange(size)[slice(max(i, -size), None if j < low else j, k)]
+        # a start before the first element is the first one; NumPy has ends beyond either end as the standard has them
+        picked = np.arange(size)[max(i, -size) : j : k]
         if picked.tolist() != list(range(size)):
             x = _taken(b, node, x, picked, axis % len(x.shape))
     return x
