@@ -184,7 +184,8 @@ def _conclusion(record: Record) -> list[str]:
     verdict = "none is more than its contract permits" if not broken else f"{broken} of them are more than permitted"
     text = (
         f"Of {len(steps)} pairs of answers {len(apart)} differ, and {verdict}; the largest is "
-        f"{max(float(s['ratio']) for s in apart):.2f} of it. What the stacks make different is the order of their sums."
+        f"{max(float(s['ratio']) for s in apart):.2f} of it. What the stacks make different is the order of "
+        "their sums, and how they work out exp and erf."
     )
     return textwrap.wrap(text if not broken else text.partition(" What")[0], 116)
 

