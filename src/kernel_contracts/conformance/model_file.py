@@ -3,7 +3,7 @@
     model.json   {"name", "steps": [{"name", "operation", "inputs", "outputs", "parameters"}, ...], "outputs": [...]}
     model.npz    the inputs and weights by name, beside it
 
-Two operations move numbers and are done here, bit for bit: `reshape` (parameter `shape`) and `permute` (`axes`).
+Steps that only move numbers (`reshape`, `permute`, `expand`, `concat`, `select`) are done by the tool, bit for bit.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernel_contracts.conformance.model_moves import MOVES, arity_fault, move
 from kernel_contracts.errors import UsageError
-
-MOVES = ("reshape", "permute")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +57,9 @@ class Model:
             if again or not step.outputs:
                 what = f"{again[0]} is given twice" if again else "it gives nothing"
                 raise UsageError(f"model {self.name}, step {step.name}: {what}; name each array once")
-            if step.operation in MOVES and (len(step.inputs), len(step.outputs)) != (1, 1):
-                raise UsageError(f"model {self.name}, step {step.name}: {step.operation} takes one array and gives one")
+            fault = arity_fault(step.operation, len(step.inputs), len(step.outputs)) if step.operation in MOVES else ""
+            if fault:
+                raise UsageError(f"model {self.name}, step {step.name}: {fault}")
             known |= set(step.outputs)
         lost = [n for n in self.outputs if n not in known]
         if lost or not self.outputs:
@@ -97,15 +97,25 @@ def load(path: Path) -> Model:
         raise UsageError(f"{path} is not a model file: {type(error).__name__} {error}") from error
 
 
+def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """The arrays of a .npz file by name. Raises UsageError in one sentence."""
+    try:
+        with np.load(path, allow_pickle=False) as found:
+            return {n: np.array(found[n]) for n in found.files}
+    except OSError as error:
+        raise UsageError(f"cannot read the arrays {path}: {error.strerror or error}") from error
+    except (ValueError, AttributeError, TypeError) as error:
+        raise UsageError(f"{path} is not a .npz file of arrays; write one with numpy.savez") from error
+
+
 def _names(texts: Sequence[Any]) -> tuple[str, ...]:
     return tuple(map(str, texts))
 
 
-def moved(step: Step, array: NDArray[Any]) -> NDArray[Any]:
+def moved(step: Step, arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """What a step that only moves numbers gives. UsageError where it cannot."""
     try:
-        if step.operation == "reshape":
-            return np.ascontiguousarray(array.reshape([int(n) for n in step.parameters["shape"]]))
-        return np.ascontiguousarray(array.transpose([int(n) for n in step.parameters["axes"]]))
+        return move(step.operation, step.parameters, arrays)
     except (KeyError, TypeError, ValueError) as error:
-        raise UsageError(f"step {step.name} cannot {step.operation} {list(array.shape)}: {error}") from error
+        shapes = " and ".join(str(list(a.shape)) for a in arrays)
+        raise UsageError(f"step {step.name} cannot {step.operation} {shapes}: {error}") from error

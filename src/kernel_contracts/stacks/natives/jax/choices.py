@@ -59,6 +59,12 @@ def mul(a: Array, b: Array) -> Array:
     return jnp.multiply(a, b)
 
 
+def div(a: Array, b: Array) -> Array:
+    import jax.numpy as jnp
+
+    return jnp.divide(a, b)
+
+
 def max_pool(x: Array, *, window: int = 2, stride: int = 2) -> Array:
     import jax
 

@@ -60,6 +60,12 @@ def mul(a: Array, b: Array) -> Array:
     return mx.multiply(a, b)
 
 
+def div(a: Array, b: Array) -> Array:
+    import mlx.core as mx
+
+    return mx.divide(a, b)
+
+
 def max_pool(x: Array, *, window: int = 2, stride: int = 2) -> Array:
     """Channels go last, as the layer wants them."""
     from mlx import nn

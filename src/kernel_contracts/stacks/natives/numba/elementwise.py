@@ -17,6 +17,10 @@ def mul(a: Array, b: Array) -> Array:
     return a * b
 
 
+def div(a: Array, b: Array) -> Array:
+    return a / b
+
+
 def maximum(a: Array, b: Array) -> Array:
     return np.maximum(a, b)
 

@@ -44,5 +44,9 @@ def mul(a: Array, b: Array) -> Array:
     return np.asarray(np.multiply(a, b))
 
 
+def div(a: Array, b: Array) -> Array:
+    return np.asarray(np.divide(a, b))
+
+
 def max_pool(x: Array, *, window: int = 2, stride: int = 2) -> Array:
     return np.asarray(np.max(sliding_window_view(x, window, axis=-1)[..., ::stride, :], axis=-1))

@@ -41,6 +41,10 @@ def mul(a: Value, b: Value) -> Value:
     return one("Mul", a, b)
 
 
+def div(a: Value, b: Value) -> Value:
+    return one("Div", a, b)
+
+
 def max_pool(x: Value, *, window: int = 2, stride: int = 2) -> Value:
     """Channels without a batch get one for the way."""
     sizes = (("kernel_shape", (window,)), ("strides", (stride,)))

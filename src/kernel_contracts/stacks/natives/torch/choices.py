@@ -59,6 +59,12 @@ def mul(a: Tensor, b: Tensor) -> Tensor:
     return torch.mul(a, b)
 
 
+def div(a: Tensor, b: Tensor) -> Tensor:
+    import torch
+
+    return torch.div(a, b)
+
+
 def max_pool(x: Tensor, *, window: int = 2, stride: int = 2) -> Tensor:
     from torch.nn import functional
 
