@@ -64,7 +64,10 @@ class OpenVinoStack(Plain):
     """OpenVINO."""
 
     name = "openvino"
-    native_dtypes = frozenset({"fp32", "fp16", "bf16", "int8", "int16", "int32", "int64", "uint8", "bool"})
+    native_dtypes = frozenset(
+        {"fp32", "fp16", "bf16", "fp8_e4m3fn", "fp8_e5m2", "int8", "int16", "int32", "int64", "uint8", "bool"}
+    )
+    """Not fp64: its arrays are taken, but computed with in fp32."""
     requires = ("openvino", "openvino")
     natives = "openvino"
     variants = _VARIANTS
