@@ -53,9 +53,7 @@ _TYPES = {
 }
 """By NumPy's name: the type in a module, and that of the elements of a buffer."""
 
-_NARROW = frozenset(
-    {"fp32", "fp16", "bf16", "fp8_e4m3fn", "fp8_e5m2", "int8", "int16", "int32", "int64", "uint8", "bool"}
-)
+_NARROW = frozenset(["fp32", "fp16", "bf16", "fp8_e4m3fn", "fp8_e5m2", "int8", "int16", "int32", "int64", "uint8", "bool"])
 _WIDE = "--iree-input-demote-f64-to-f32=false"
 _VARIANTS = {
     "f64": {SETTINGS: _WIDE},
@@ -78,12 +76,9 @@ class IreeStack(Plain):
 
     @property
     def native_dtypes(self) -> frozenset[str]:
-        """IREE computes fp64 in fp32 and refuses arrays of fp64, unless it is told to leave them as they are."""
-        return _NARROW | ({"fp64"} if _WIDE in self._said(SETTINGS).split() else set())
-
-    def _said(self, variable: str) -> str:
-        """What a variable says in the worker's process; asked in the session too."""
-        return {**os.environ, **self.environment}.get(variable, "")
+        """IREE computes fp64 in fp32 and refuses arrays of fp64, unless it is told to leave them; asked in the session."""
+        said = {**os.environ, **self.environment}.get(SETTINGS, "").split()
+        return _NARROW | ({"fp64"} if _WIDE in said else set())
 
     def available(self) -> bool:
         """Other packages may lie in the folder `iree`; both of these are needed."""
@@ -165,15 +160,10 @@ def driver() -> str:
     return os.environ.get(DRIVER, "") or "local-task"
 
 
-def element(name: str) -> str:
-    """The type in a module by NumPy's name, `f32` for `float32`."""
-    return _TYPES[name][0]
-
-
 def typed(array: Any) -> tuple[tuple[int, ...], str]:
     """Shape of a device array and the type of its elements in a module."""
     view = array._buffer_view
-    return tuple(view.shape), element(_elements()[int(view.element_type)])
+    return tuple(view.shape), _TYPES[_elements()[int(view.element_type)]][0]
 
 
 @functools.cache
@@ -204,26 +194,36 @@ class Refused(Exception):
 
 def translated(text: str) -> bytes:
     """A module as bytecode for this machine; Refused says why the compiler does not take it."""
-    from iree.compiler import ir
     from iree.compiler.api import Output, Session
 
     said: list[str] = []
+
+    def heard(diagnostic: Any) -> bool:
+        said.append(str(diagnostic.message))
+        return True
+
     with Session() as session:
         session.set_flags(*flags())
-        handler = session.context.attach_diagnostic_handler(lambda d: bool(said.append(str(d.message))) or True)
+        run = session.invocation()
+        run.import_module(_parsed(text, session).operation)
+        handler = session.context.attach_diagnostic_handler(heard)
         try:
-            module = ir.Module.parse(text, session.context)
-            run = session.invocation()
-            run.import_module(module.operation)
             if not run.execute():
                 raise Refused("; ".join(said) or "the compiler gives no reason")
-            out = Output.open_membuffer()
-            run.output_vm_bytecode(out)
-            return bytes(out.map_memory())
-        except ir.MLIRError as error:
-            raise Refused(str(error)) from None
         finally:
             handler.detach()
+        out = Output.open_membuffer()
+        run.output_vm_bytecode(out)
+        return bytes(out.map_memory())
+
+
+def _parsed(text: str, session: Any) -> Any:
+    from iree.compiler import ir
+
+    try:
+        return ir.Module.parse(text, session.context)
+    except ir.MLIRError as error:
+        raise Refused(str(error)) from None
 
 
 @functools.cache
@@ -240,7 +240,6 @@ def loaded(text: str, entry: str = "main") -> Callable[..., Any]:
 
 _ARGUMENT = re.compile(r"(?:tensor|memref|vector)<(?:[0-9?]+x)*([A-Za-z]\w*)")
 _FORMATS = {_TYPES[f.storage][0]: f.name for f in FORMATS.values() if f.storage in _TYPES and f.name != "tf32"}
-_FORMATS |= {"i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64"}
 
 
 class _File:
@@ -281,13 +280,9 @@ def _signature(text: str, entry: str) -> tuple[tuple[str, ...], tuple[str, ...]]
     from iree.compiler.api import Session
 
     with Session() as session:
-        try:
-            module = ir.Module.parse(text, session.context)
-        except ir.MLIRError as error:
-            raise Refused(str(error)) from None
         types = {
             ir.StringAttr(op.attributes["sym_name"]).value: str(op.attributes["function_type"])
-            for op in module.body.operations
+            for op in _parsed(text, session).body.operations
             if "sym_name" in op.attributes and "function_type" in op.attributes
         }
     if entry not in types:

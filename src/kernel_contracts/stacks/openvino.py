@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -74,7 +75,7 @@ class OpenVinoStack(Plain):
     files = {".xml": "model.xml", ".onnx": "model.onnx"}  # noqa: RUF012
 
     def version(self) -> str:
-        import openvino
+        openvino = library()
 
         return str(openvino.__version__)
 
@@ -82,7 +83,7 @@ class OpenVinoStack(Plain):
         return tuple(name.lower() for name in core().available_devices)
 
     def to_native(self, array: NDArray[Any], device: str) -> Any:
-        import openvino
+        openvino = library()
 
         name = array.dtype.name
         if name not in _TYPES:
@@ -93,7 +94,7 @@ class OpenVinoStack(Plain):
         return made
 
     def from_native(self, value: Any) -> NDArray[Any]:
-        import openvino
+        openvino = library()
 
         if not isinstance(value, openvino.Tensor):
             kind = type(value)
@@ -122,6 +123,16 @@ class OpenVinoStack(Plain):
         return _Model(file, device)
 
 
+def library() -> Any:
+    """OpenVINO, kept from what it does when it is imported: to start a process that sends usage data to its maker."""
+    telemetry = sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
+    import openvino
+
+    if telemetry is None:
+        del sys.modules["openvino_telemetry"]
+    return openvino
+
+
 def core() -> Any:
     """The one `openvino.Core` of this process."""
     return _core(os.getpid())
@@ -129,7 +140,7 @@ def core() -> Any:
 
 @functools.cache
 def _core(process: int) -> Any:
-    import openvino
+    openvino = library()
 
     return openvino.Core()
 
@@ -142,7 +153,7 @@ def settings() -> dict[str, str]:
 
 def runner(model: Any, device: str = "cpu") -> Callable[[Sequence[Any]], tuple[Any, ...]]:
     """A model as a function of tensors in the order of its inputs, compiled once; each answer has memory of its own."""
-    import openvino
+    openvino = library()
 
     request = core().compile_model(model, device.upper(), settings()).create_infer_request()
     count = len(request.model_outputs)
@@ -188,7 +199,9 @@ class _Model:
             raise TargetError(f"there is no file {file}; check the path")
         try:
             model = core().read_model(file)
-            self._inputs, self._outputs = ([_port(p, k) for k, p in enumerate(x)] for x in (model.inputs, model.outputs))
+            self._inputs, self._outputs = (
+                [_port(p, k) for k, p in enumerate(x)] for x in (model.inputs, model.outputs)
+            )
             self._run = runner(model, device)
         except Exception as error:
             text = " ".join(str(error).split())
@@ -198,7 +211,7 @@ class _Model:
         self.formats = frozenset(_FORMATS[t] for t in types) if known else None
 
     def launch(self, scope: Scope) -> Callable[..., Any]:
-        types = {name: type_ for name, type_ in self._inputs}
+        types = dict(self._inputs)
         arrays = [t.name for t in scope.inputs]
         scalars = [name for name, _ in scope.scalars if name in types]
         if not set(arrays) <= types.keys():

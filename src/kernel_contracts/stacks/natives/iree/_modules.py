@@ -132,7 +132,9 @@ class Graph:
         over = tuple(dims) or (len(x.shape) - 1,)
         shape = [n for k, n in enumerate(x.shape) if k not in over]
         init = self.number(start, (), x.element)
-        text = f"stablehlo.reduce({x.name} init: {init.name}) applies stablehlo.{op} across dimensions = [{_list(over)}]"
+        text = (
+            f"stablehlo.reduce({x.name} init: {init.name}) applies stablehlo.{op} across dimensions = [{_list(over)}]"
+        )
         return self.raw(f"{text} : ({x.type}, {init.type}) -> {tensor(shape, x.element)}", (shape, x.element))[0]
 
     def total(self, x: Port) -> Port:
@@ -176,8 +178,8 @@ class Graph:
         padding = ", ".join(f"[{b}, 0]" for b in front)
         text = (
             f'"stablehlo.reduce_window"({x.name}, {init.name}) <{{window_dimensions = array<i64: {_list(size)}>, '
-            f"window_strides = array<i64: {_list(step)}>, padding = dense<[{padding}]> : tensor<{len(front)}x2xi64>}}> ({{\n"
-            f"  ^bb0(%p: {scalar}, %q: {scalar}):\n    %r = stablehlo.{op} %p, %q : {scalar}\n"
+            f"window_strides = array<i64: {_list(step)}>, padding = dense<[{padding}]> : tensor<{len(front)}x2xi64>}}> "
+            f"({{\n  ^bb0(%p: {scalar}, %q: {scalar}):\n    %r = stablehlo.{op} %p, %q : {scalar}\n"
             f"    stablehlo.return %r : {scalar}\n  }}) : ({x.type}, {init.type}) -> {tensor(shape, x.element)}"
         )
         return self.raw(text, (shape, x.element))[0]

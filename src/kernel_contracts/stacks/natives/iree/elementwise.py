@@ -54,7 +54,13 @@ def sqrt(x: Array) -> Array:
 
 
 def scale(x: Array, *, s: float = 0.5) -> Array:
-    return made(lambda g, x, s: g.mul(x, g.like(s, x)), x, s=s)
+    return made(_scale, x, s=s)
+
+
+def _scale(g: Graph, x: Port, s: float) -> Port:
+    """In fp32, where the factor fits."""
+    v = g.wide(x)
+    return g.convert(g.mul(v, g.like(s, v)), x.element)
 
 
 def multiply_add(a: Array, b: Array, c: Array) -> Array:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kernel_contracts.stacks.openvino import runner
+from kernel_contracts.stacks.openvino import library, runner
 
 Value = Any
 Port = Any
@@ -28,12 +28,14 @@ def made(build: Callable[..., Any], *values: Value, **fixed: Any) -> Any:
 
 
 def _built(build: Callable[..., Any], types: tuple[tuple[str, int], ...], fixed: dict[str, Any]) -> Callable[..., Any]:
-    import openvino
+    openvino = library()
     from openvino import opset15
 
     ports = [opset15.parameter([-1] * rank, getattr(openvino.Type, name)) for name, rank in types]
     found = build(opset15, *ports, **fixed)
-    ends = [p if isinstance(p, openvino.Output) else p.output(0) for p in (found if isinstance(found, list) else [found])]
+    ends = [
+        p if isinstance(p, openvino.Output) else p.output(0) for p in (found if isinstance(found, list) else [found])
+    ]
     return runner(openvino.Model(ends, ports, "kernel"))
 
 
@@ -45,6 +47,17 @@ def whole(ops: Ops, *numbers: int) -> Port:
 def one(ops: Ops, number: int) -> Port:
     """An integer."""
     return ops.constant(np.int64(number))
+
+
+def wide(ops: Ops, x: Port) -> Port:
+    """In fp32 at least."""
+    return ops.convert(x, "f32") if x.get_element_type().to_string() in ("f16", "bf16") else x
+
+
+def back(ops: Ops, y: Port, x: Port) -> Port:
+    """In the format of `x` again."""
+    there = x.get_element_type().to_string()
+    return y if y.get_element_type().to_string() == there else ops.convert(y, there)
 
 
 def number(ops: Ops, value: float, like: Port) -> Port:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernel_contracts.stacks.natives.openvino._models import Value, made, number, whole
+from kernel_contracts.stacks.natives.openvino._models import Ops, Port, Value, back, made, number, whole, wide
 
 
 def gelu(x: Value) -> Value:
@@ -30,7 +30,13 @@ def sqrt(x: Value) -> Value:
 
 
 def scale(x: Value, *, s: float = 0.5) -> Value:
-    return made(lambda ops, x, s: ops.multiply(x, number(ops, s, x)), x, s=s)
+    return made(_scale, x, s=s)
+
+
+def _scale(ops: Ops, x: Port, s: float) -> Port:
+    """In fp32, where the factor fits."""
+    v = wide(ops, x)
+    return back(ops, ops.multiply(v, number(ops, s, v)), x)
 
 
 def multiply_add(a: Value, b: Value, c: Value) -> Value:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernel_contracts.stacks.natives.openvino._models import Ops, Port, Value, made, number, one, whole
+from kernel_contracts.stacks.natives.openvino._models import Ops, Port, Value, back, made, number, one, whole, wide
 
 
 def sum(x: Value) -> Value:
@@ -44,9 +44,11 @@ def rmsnorm(x: Value, weight: Value, *, eps: float = 1e-6) -> Value:
 
 
 def _rmsnorm(ops: Ops, x: Port, weight: Port, eps: float) -> Port:
-    square = ops.reduce_mean(ops.multiply(x, x), whole(ops, -1), True)
-    root = ops.sqrt(ops.add(square, number(ops, eps, x)))
-    return ops.multiply(ops.divide(x, root), weight)
+    """In fp32, where the number that is added fits."""
+    v = wide(ops, x)
+    square = ops.reduce_mean(ops.multiply(v, v), whole(ops, -1), True)
+    root = ops.sqrt(ops.add(square, number(ops, eps, v)))
+    return back(ops, ops.multiply(ops.divide(v, root), wide(ops, weight)), x)
 
 
 def softmax(x: Value) -> Value:
@@ -55,6 +57,19 @@ def softmax(x: Value) -> Value:
 
 def log_softmax(x: Value) -> Value:
     return made(lambda ops, x: ops.log_softmax(x, -1), x)
+
+
+def logsumexp(x: Value) -> Value:
+    return made(_logsumexp, x)
+
+
+def _logsumexp(ops: Ops, x: Port) -> Port:
+    """The set has no such operation. An infinite maximum is not subtracted: no infinity is taken from itself."""
+    v = wide(ops, x)
+    top = ops.reduce_max(v, whole(ops, -1), True)
+    shift = ops.select(ops.is_finite(top), top, number(ops, 0, v))
+    total = ops.reduce_sum(ops.exp(ops.subtract(v, shift)), whole(ops, -1), True)
+    return back(ops, ops.squeeze(ops.add(ops.log(total), shift), whole(ops, -1)), x)
 
 
 def cross_entropy(x: Value, target: Value) -> Value:
