@@ -52,8 +52,9 @@ _TYPES = {
     "bool": ("i1", "BOOL_8"),
 }
 """By NumPy's name: the type in a module, and that of the elements of a buffer."""
-
-_NARROW = frozenset(["fp32", "fp16", "bf16", "fp8_e4m3fn", "fp8_e5m2", "int8", "int16", "int32", "int64", "uint8", "bool"])
+_NARROW = frozenset(
+    ("fp32", "fp16", "bf16", "fp8_e4m3fn", "fp8_e5m2", "int8", "int16", "int32", "int64", "uint8", "bool")
+)
 _WIDE = "--iree-input-demote-f64-to-f32=false"
 _VARIANTS = {
     "f64": {SETTINGS: _WIDE},
@@ -71,12 +72,12 @@ class IreeStack(Plain):
     requires = ("iree", "iree")
     natives = "iree"
     variants = _VARIANTS
-    compiling = 120.0
+    compiling = 60.0
     files = {".mlir": "module.mlir:function"}  # noqa: RUF012
 
     @property
     def native_dtypes(self) -> frozenset[str]:
-        """IREE computes fp64 in fp32 and refuses arrays of fp64, unless it is told to leave them; asked in the session."""
+        """The compiler narrows fp64 to fp32, and the runtime then refuses it, unless told otherwise."""
         said = {**os.environ, **self.environment}.get(SETTINGS, "").split()
         return _NARROW | ({"fp64"} if _WIDE in said else set())
 
