@@ -81,11 +81,12 @@ IREE: Sequence[Known] = (
           lambda: float(np.float32(1e-40)), "fp32", 4),
     Known("S10", "a * b + c is contracted to one rounding", "iree", "multiply_add", "C-CMP-01",
           ("rounding_skipped",), (f32(_A), f32(_A), f32(-(1 + 2.0**-11))), lambda: 0.0, "fp32", 4),
-    Known("S11", "An index past the end reads other memory, or ends the process", "iree", "gather", "C-EXC-02",
-          ("crashed", "foreign_memory", "wrong_value", "zero_filled"), (TABLE, np.array([2**31 - 1])),
+    Known("S11", "A gather past the end is the last row", "iree", "gather", "C-EXC-02", ("clamped",), (TABLE, PAST),
           lambda: "an error", "fp32", 4),
     Known("S19", "A long sum is added from left to right", "iree", "sum", "C-ORD-01", ("order_exceeded",), (TENTHS,),
           _tenths, "fp32", 8),
+    Known("N9", "A sort that is asked to be stable moves equal numbers", "iree", "sort", "C-ORD-02", ("wrong_value",),
+          (np.zeros((1, 8), np.float32),), lambda: "0 1 2 3 4 5 6 7", "fp32", 3, output=1),
 )  # fmt: skip
 
 EXTRAS: Sequence[Known] = (*OPENVINO, *IREE)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from kernel_contracts.stacks.natives.iree._modules import Array, Graph, Port, made, tensor
 
 
@@ -81,13 +83,26 @@ def sort(x: Array) -> tuple[Array, Array]:
     return found
 
 
+def _comparable(name: str, e: str, zero: Port, nan: Port) -> str:
+    """The lines that make a number comparable by the total order."""
+    return (
+        f"    %{name}_zero = stablehlo.compare EQ, %{name}, {zero.name}, FLOAT : ({e}, {e}) -> tensor<i1>\n"
+        f"    %{name}_one = stablehlo.select %{name}_zero, {zero.name}, %{name} : tensor<i1>, {e}\n"
+        f"    %{name}_nan = stablehlo.compare NE, %{name}, %{name}, FLOAT : ({e}, {e}) -> tensor<i1>\n"
+        f"    %{name}_key = stablehlo.select %{name}_nan, {nan.name}, %{name}_one : tensor<i1>, {e}\n"
+    )
+
+
 def _sort(g: Graph, x: Port) -> tuple[Port, ...]:
+    """By the total order, in which every NaN comes last once it has lost its sign, and the zeros are made one."""
     place, e = g.iota(x.shape, 1), tensor((), x.element)
+    zero, nan = g.number(0.0, (), x.element), g.number(math.nan, (), x.element)
     kinds = f"({x.type}, {place.type})"
     text = (
         f'"stablehlo.sort"({x.name}, {place.name}) <{{dimension = 1 : i64, is_stable = true}}> ({{\n'
         f"  ^bb0(%p: {e}, %q: {e}, %i: tensor<i64>, %j: tensor<i64>):\n"
-        f"    %less = stablehlo.compare LT, %p, %q, TOTALORDER : ({e}, {e}) -> tensor<i1>\n"
+        f"{_comparable('p', e, zero, nan)}{_comparable('q', e, zero, nan)}"
+        f"    %less = stablehlo.compare LT, %p_key, %q_key, TOTALORDER : ({e}, {e}) -> tensor<i1>\n"
         f"    stablehlo.return %less : tensor<i1>\n  }}) : {kinds} -> {kinds}"
     )
     return g.raw(text, (x.shape, x.element), (place.shape, "i64"))
