@@ -40,6 +40,11 @@ def _small() -> float:
     return float(1 + Fraction(1e-9) - 1)
 
 
+def _fp8(x: float) -> float:
+    """The nearest number of fp8_e4m3fn between 1/2 and 1, where they are 1/16 apart."""
+    return float(Fraction(round(16 * Fraction(x)), 16))
+
+
 ONES = (np.ones((1, 4096), np.float16), np.ones((4096, 1), np.float16))
 _BETWEEN = 1 + 3 * 2.0**-9
 """Three quarters of the way from 1 to the next number of bf16."""
@@ -71,6 +76,8 @@ OPENVINO: Sequence[Known] = (
     Known("N8", "fp64 is taken, computed in fp32 and given back as fp64", "openvino", "matmul", "C-PRC-01",
           ("accumulator_narrowed", "operand_coerced", "partial_sums_narrowed", "arithmetic_narrowed"),
           (np.array([[1, 1e-9, -1]]), np.ones((3, 1))), _small, "fp64", 8),
+    Known("N10", "A conversion to fp8 rounds twice, to fp16 first", "openvino", "cast_fp8_e4m3fn", "C-CMP-03",
+          ("wrong_value",), (f32(0.7813114).reshape(1, 1),), lambda: _fp8(float(np.float32(0.7813114))), samples=8),
 )  # fmt: skip
 
 IREE: Sequence[Known] = (

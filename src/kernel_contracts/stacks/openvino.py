@@ -203,7 +203,7 @@ class _Model:
                 [_port(p, k) for k, p in enumerate(x)] for x in (model.inputs, model.outputs)
             )
             self._run = runner(model, device)
-        except Exception as error:
+        except RuntimeError as error:
             text = " ".join(str(error).split())
             raise TargetError(f"{self._file} cannot be opened by OpenVINO: {text[:500]}") from None
         types = [type_ for _, type_ in (*self._inputs, *self._outputs)]
