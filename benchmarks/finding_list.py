@@ -47,8 +47,6 @@ class Known:
     timeout: float = 30.0
     tries: int = 1
     """What shows now and then only is looked for with so many seeds."""
-    output: int = 0
-    """The output that is shown; of one after the first all elements are."""
 
     def options(self) -> list[str]:
         """The arguments of `kc check`."""

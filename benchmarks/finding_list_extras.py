@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 from finding_list import (
     _A,
+    LAST,
     NAN_INSIDE,
     PAST,
     TABLE,
@@ -57,6 +58,8 @@ OPENVINO: Sequence[Known] = (
           lambda: _bf16(Fraction(float(np.float32(1.2345)))), samples=4),
     Known("S11", "An index past the end is a row of zeros", "openvino", "gather", "C-EXC-02", ("zero_filled",),
           (TABLE, PAST), lambda: "an error", "fp32", 4),
+    Known("S15", "A model that flushes leaves its thread flushing", "openvino@denormals-are-zero", "relu", "C-PRC-03",
+          ("caller_state_changed",), (f32(1e-40),), lambda: float(np.float32(1e-40)), "fp32", 4),
     Known("S19", "A long sum is not as accurate as pairwise summation", "openvino", "sum", "C-ORD-01",
           ("order_exceeded",), (TENTHS,), _tenths, "fp32", 8),
     Known("S20", "TopK with k = 1, which stands for argmax, loses NaN", "openvino", "argmax", "C-EXC-01",
@@ -92,8 +95,10 @@ IREE: Sequence[Known] = (
           lambda: "an error", "fp32", 4),
     Known("S19", "A long sum is added from left to right", "iree", "sum", "C-ORD-01", ("order_exceeded",), (TENTHS,),
           _tenths, "fp32", 8),
-    Known("N9", "A sort that is asked to be stable moves equal numbers", "iree", "sort", "C-ORD-02", ("wrong_value",),
-          (np.zeros((1, 8), np.float32),), lambda: "0 1 2 3 4 5 6 7", "fp32", 3, output=1),
+    Known("N9", "A sort is done in the memory of its input", "iree", "sort", "C-ORD-02", ("input_mutated",),
+          (f32(3, 1, 2).reshape(1, 3),), lambda: "x0 unchanged", "fp32", 3),
+    Known("N9", "A scatter is done in the memory of its first input", "iree", "scatter", "C-ORD-02",
+          ("input_mutated",), (TABLE, -TABLE[:1], LAST + 1), lambda: "x0 unchanged", "fp32", 3),
 )  # fmt: skip
 
 EXTRAS: Sequence[Known] = (*OPENVINO, *IREE)

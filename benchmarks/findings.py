@@ -114,9 +114,9 @@ def shown(known: Known) -> str:
         return f"{len({r.outputs[0].tobytes() for r in results})} answers in {known.calls} calls"
     if first.outcome is not Outcome.RETURNED:
         return _ended(first, known.exact())
-    y = np.asarray(first.outputs[known.output]).astype(np.float64)
-    if known.output:
-        return " ".join(map(_number, y.ravel()))
+    if "input_mutated" in known.signatures:
+        return ", ".join(f"{name} changed" for name in first.mutated) or str(known.exact())
+    y = np.asarray(first.outputs[0]).astype(np.float64)
     if known.operation == "sqrt":
         # The square root in double precision, rounded once more, is right: 53 >= 2 * 24 + 2 (Figueroa 1995).
         right = np.array([np.float32(math.sqrt(x)) for x in known.arrays[0]])
