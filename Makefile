@@ -10,7 +10,7 @@ CODE   := src tests scripts benchmarks examples
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format pytest soundness real bench bench-freivalds device findings studies docs clean
+.PHONY: help demo test lint format pytest soundness real bench bench-freivalds device findings other-stacks studies docs clean
 
 help: ## List what make can do.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -55,6 +55,11 @@ device: $(VENV)/test.stamp ## On a machine with CUDA: the library, Triton, verif
 findings: $(VENV)/test.stamp ## Measure again what array libraries do that a contract forbids.
 	$(BIN)/python benchmarks/findings.py
 
+other-stacks: ## Install the stacks that no test needs in .venv-other, and measure them.
+	@$(PYTHON) -m venv .venv-other
+	@.venv-other/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --editable .
+	.venv-other/bin/python benchmarks/other_stacks.py --install
+
 studies: $(VENV)/test.stamp ## Run the case studies and write their pages (about five minutes).
 	for name in ascend sakana amd; do $(BIN)/python studies/$$name/study.py || exit 1; done
 
@@ -62,7 +67,7 @@ docs: $(VENV)/test.stamp ## Write the generated reference pages again.
 	$(BIN)/python scripts/generate_docs.py
 
 clean: ## Remove the environment and every cache.
-	rm -rf $(VENV) build dist .kc .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info
+	rm -rf $(VENV) .venv-other build dist .kc .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info
 	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A stamp is newer than pyproject.toml when the environment fits it.

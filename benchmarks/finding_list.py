@@ -581,8 +581,6 @@ KNOWN: Sequence[Known] = (
 )
 
 ABSENT = {
-    "S5": "IREE adds fp16 products up in fp16: no stack here runs IREE",
     "S16": "Triton's interpreter takes bf16 for integers: it is no device, so that what it does is no evidence",
-    "S20": "OpenVINO gives indices of an earlier call: no stack here runs OpenVINO",
 }
 """Behaviours of the list that nothing here shows, and why."""

@@ -1,9 +1,10 @@
 """What real array libraries do that a contract forbids: each by the command that shows it, beside the exact answer.
 
-    python benchmarks/findings.py [--only S6,S9] [--skip-checks]
+    python benchmarks/findings.py [--only S6,S9] [--stacks mlx,jax] [--skip-checks]
 
 Writes benchmarks/results/findings.json and docs/findings.md. Exit status 1 when a finding does not show any more: the
-library has changed, or we have. With --only, the others stay as they were written.
+library has changed, or we have. With --only and --stacks, the others stay as they were written, and so do those of
+stacks that are not installed.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from finding_list import ABSENT, KNOWN, STUDY, Known
+from finding_list_extras import EXTRAS
 
 from kernel_contracts.api import real_target
 from kernel_contracts.checking import contracts_for
@@ -30,7 +32,9 @@ from kernel_contracts.measurement.process import Kernel
 from kernel_contracts.measurement.ranked import Ranks
 from kernel_contracts.measurement.target import parse
 from kernel_contracts.numerics.dims import evaluate
+from kernel_contracts.stacks.base import VARIANT, stacks
 
+KNOWN = (*KNOWN, *EXTRAS)
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "findings.json"
 PAGE = ROOT / "docs" / "findings.md"
@@ -40,6 +44,7 @@ INTRODUCTION = (
     "All of them are contracts of the standard library; kernels that are no operation of their stack are in",
     "[`studies/one_processor`](../studies/one_processor/kernels.py).",
     "None of this is said to be a fault of the library: a contract says what its owner wants to rely on.",
+    "Rows of a stack that is not installed stay as they were measured where it is.",
 )
 LIMIT = 900
 """Seconds a command; inductor compiles once for each process and shape."""
@@ -109,6 +114,8 @@ def shown(known: Known) -> str:
         return f"{len({r.outputs[0].tobytes() for r in results})} answers in {known.calls} calls"
     if first.outcome is not Outcome.RETURNED:
         return _ended(first, known.exact())
+    if "input_mutated" in known.signatures:
+        return ", ".join(f"{name} changed" for name in first.mutated) or str(known.exact())
     y = np.asarray(first.outputs[0]).astype(np.float64)
     if known.operation == "sqrt":
         # The square root in double precision, rounded once more, is right: 53 >= 2 * 24 + 2 (Figueroa 1995).
@@ -221,14 +228,17 @@ def page(rows: list[dict[str, Any]]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="numbers, separated by commas")
+    parser.add_argument("--stacks", default="", help="stacks without their variants, separated by commas")
     parser.add_argument("--skip-checks", action="store_true", help="keep the verdicts of the last run")
     given = parser.parse_args()
-    only = set(filter(None, given.only.split(",")))
+    only, chosen = (set(filter(None, text.split(","))) for text in (given.only, given.stacks))
     old = {r["command"]: r for r in json.loads(RESULTS.read_text())} if RESULTS.exists() else {}
     rows: list[dict[str, Any]] = []
     for known in KNOWN:
         before = old.get(command(known), {})
-        if only and known.id not in only:
+        plain = known.stack.partition(VARIANT)[0]
+        here = stacks()[plain].available()
+        if (only and known.id not in only) or (chosen and plain not in chosen) or not here:
             rows += [before] if before else []
             continue
         rows.append(row(known, not given.skip_checks, before))

@@ -1,0 +1,106 @@
+"""What array libraries do that a contract forbids, of stacks that are installed apart: an extra each, in no test run.
+
+Exact answers as in `finding_list.py`: by ball arithmetic, in the fractions or by counting, apart from the measurement.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+from finding_list import (
+    _A,
+    LAST,
+    NAN_INSIDE,
+    PAST,
+    TABLE,
+    TENTHS,
+    Known,
+    _bf16,
+    _erf_near_zero,
+    _twice_rounded,
+    f32,
+)
+
+
+def _nan_at_500() -> np.ndarray:
+    row = np.zeros((1, 1000), np.float32)
+    row[0, 500] = np.nan
+    return row
+
+
+def _tenths() -> float:
+    return float(1_000_000 * Fraction(float(np.float32(0.1))))
+
+
+def _small() -> float:
+    """1 + 1e-9 - 1 in the numbers that fp64 has."""
+    return float(1 + Fraction(1e-9) - 1)
+
+
+def _fp8(x: float) -> float:
+    """The nearest number of fp8_e4m3fn between 1/2 and 1, where they are 1/16 apart."""
+    return float(Fraction(round(16 * Fraction(x)), 16))
+
+
+ONES = (np.ones((1, 4096), np.float16), np.ones((4096, 1), np.float16))
+_BETWEEN = 1 + 3 * 2.0**-9
+"""Three quarters of the way from 1 to the next number of bf16."""
+
+OPENVINO: Sequence[Known] = (
+    Known("S4", "fp16 models are computed in fp32", "openvino", "mul_chain", "C-CMP-01", ("rounding_skipped",),
+          (np.array([0.0311], np.float16),), _twice_rounded, "fp16", 4),
+    Known("S4", "A cast to bf16 and back is removed, and then longer arrays may end the process", "openvino",
+          "cast_chain", "C-CMP-01", ("rounding_skipped", "crashed"), (f32(1.2345),),
+          lambda: _bf16(Fraction(float(np.float32(1.2345)))), samples=4),
+    Known("S11", "An index past the end is a row of zeros", "openvino", "gather", "C-EXC-02", ("zero_filled",),
+          (TABLE, PAST), lambda: "an error", "fp32", 4),
+    Known("S15", "A model that flushes leaves its thread flushing", "openvino@denormals-are-zero", "relu", "C-PRC-03",
+          ("caller_state_changed",), (f32(1e-40),), lambda: float(np.float32(1e-40)), "fp32", 4),
+    Known("S19", "A long sum is not as accurate as pairwise summation", "openvino", "sum", "C-ORD-01",
+          ("order_exceeded",), (TENTHS,), _tenths, "fp32", 8),
+    Known("S20", "TopK with k = 1, which stands for argmax, loses NaN", "openvino", "argmax", "C-EXC-01",
+          ("nan_lost", "position_dependent"), (_nan_at_500(),), lambda: 500, "fp32", 16),
+    Known("S20", "ReduceMax sees NaN in some places only", "openvino", "max", "C-EXC-01",
+          ("position_dependent", "nan_lost"), (NAN_INSIDE,), lambda: math.nan, "fp32", 16),
+    Known("S20", "Maximum(NaN, 1) is 1, Maximum(1, NaN) is NaN", "openvino", "maximum", "C-EXC-01",
+          ("position_dependent", "nan_lost"), (f32(math.nan), f32(1.0)), lambda: math.nan, "fp32", 16),
+    Known("S23", "erf is accurate absolutely, not near zero", "openvino", "erf", "C-PRC-02",
+          ("cancelled", "wrong_value"), (np.full(32, -1.4e-7, np.float32),), partial(_erf_near_zero, np.float32),
+          "fp32", 8),
+    Known("N3", "Relu(NaN) is 0", "openvino", "relu", "C-EXC-01", ("nan_lost",), (f32(math.nan).reshape(1, 1),),
+          lambda: math.nan, "fp32", 16),
+    Known("N7", "A conversion to bf16 leaves even numbers as they are when it should round them up", "openvino",
+          "cast_bf16", "C-CMP-03", ("wrong_value", "rounding_truncated"), (f32(_BETWEEN).reshape(1, 1),),
+          lambda: _bf16(Fraction(_BETWEEN)), samples=8),
+    Known("N8", "fp64 is taken, computed in fp32 and given back as fp64", "openvino", "matmul", "C-PRC-01",
+          ("accumulator_narrowed", "operand_coerced", "partial_sums_narrowed", "arithmetic_narrowed"),
+          (np.array([[1, 1e-9, -1]]), np.ones((3, 1))), _small, "fp64", 8),
+    Known("N10", "A conversion to fp8 rounds twice, to fp16 first", "openvino", "cast_fp8_e4m3fn", "C-CMP-03",
+          ("wrong_value",), (f32(0.7813114).reshape(1, 1),), lambda: _fp8(float(np.float32(0.7813114))), samples=8),
+)  # fmt: skip
+
+IREE: Sequence[Known] = (
+    Known("S5", "A product of fp16 is added up in fp16", "iree", "matmul", "C-PRC-01", ("accumulator_narrowed",),
+          ONES, lambda: 4096, "fp16", 8),
+    Known("S9", "A product with a subnormal number is zero", "iree", "mul", "C-PRC-03",
+          ("result_flushed", "input_flushed", "subnormals_mixed"), (f32(1e-40).reshape(1, 1), f32(1.0).reshape(1, 1)),
+          lambda: float(np.float32(1e-40)), "fp32", 4),
+    Known("S10", "a * b + c is contracted to one rounding", "iree", "multiply_add", "C-CMP-01",
+          ("rounding_skipped",), (f32(_A), f32(_A), f32(-(1 + 2.0**-11))), lambda: 0.0, "fp32", 4),
+    Known("S11", "A gather past the end is the last row", "iree", "gather", "C-EXC-02", ("clamped",), (TABLE, PAST),
+          lambda: "an error", "fp32", 4),
+    Known("S19", "A long sum is added from left to right", "iree", "sum", "C-ORD-01", ("order_exceeded",), (TENTHS,),
+          _tenths, "fp32", 8),
+    Known("N11", "A pool whose one window leaves elements over is not compiled", "iree", "max_pool", "C-CMP-03",
+          ("raised",), (f32(5, 5, 0, 5, 5, 0).reshape(2, 3),), lambda: 5, "fp32", 8),
+    Known("N9", "A sort is done in the memory of its input", "iree", "sort", "C-ORD-02", ("input_mutated",),
+          (f32(3, 1, 2).reshape(1, 3),), lambda: "x0 unchanged", "fp32", 3),
+    Known("N9", "A scatter is done in the memory of its first input", "iree", "scatter", "C-ORD-02",
+          ("input_mutated",), (TABLE, -TABLE[:1], LAST + 1), lambda: "x0 unchanged", "fp32", 3),
+)  # fmt: skip
+
+EXTRAS: Sequence[Known] = (*OPENVINO, *IREE)
