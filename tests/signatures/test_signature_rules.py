@@ -376,6 +376,14 @@ def test_flushing_is_named_only_where_it_explains_every_failure(other: Observati
     assert recognize(evidence(flushing, other)).name != "result_flushed"
 
 
+@pytest.mark.parametrize("readings", [{"flushing_ratio": 0.5}, {"result_flushed": 1.0, "flushing_ratio": 2.0}])
+def test_what_is_flushed_in_another_layout_by_chance_is_no_matter_of_the_layout(readings: dict[str, float]) -> None:
+    right = [seen(0.5), seen(0.5, layout=Layout.STRIDED)]
+    wrong = seen(9.0, zeros=1, layout=Layout.STRIDED, readings=readings)
+    assert recognize(evidence(wrong, *right)).name == "result_flushed"
+    assert recognize(evidence(seen(9.0, zeros=1, layout=Layout.STRIDED), *right)).name == "layout_ignored"
+
+
 def test_every_rule_is_found_and_documented() -> None:
     package = importlib.import_module("kernel_contracts.signatures")
     files = {p.stem for p in Path(str(package.__file__)).parent.glob("*.py")} - {"__init__", "base", "flushing"}

@@ -15,6 +15,14 @@ def flushed(evidence: Evidence, *kinds: str) -> tuple[Observation, ...]:
     return tuple(o for o in evidence.failing if any(o.readings.get(k) for k in kinds))
 
 
+def explains(evidence: Evidence) -> bool:
+    """Whether every failure is none where subnormal numbers may be flushed, and has zeros among what is wrong."""
+    failing = evidence.failing
+    if not failing or any(o.readings.get("flushing_ratio", 2.0) > 1.0 for o in failing):
+        return False
+    return evidence.explanation() is None and all(any(r.zeros for r in o.outputs) for o in failing)
+
+
 def threshold(evidence: Evidence) -> str:
     """`2^-126`: the least normal number of the measured inputs."""
     powers = [o.readings["least_normal"] for o in evidence.observations if "least_normal" in o.readings]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernel_contracts.signatures.base import Evidence, Rule
-from kernel_contracts.signatures.flushing import flushed, paths, share
+from kernel_contracts.signatures.flushing import explains, flushed, paths, share
 
 _KINDS = ("result_flushed", "either_flushed")
 
@@ -14,10 +14,7 @@ def match(evidence: Evidence) -> str | None:
 
 def _explained(evidence: Evidence) -> str | None:
     """Where no case was made for small numbers: every failure is none where flushing is allowed."""
-    failing = evidence.failing
-    if not failing or any(o.readings.get("flushing_ratio", 2.0) > 1.0 for o in failing):
-        return None
-    if evidence.explanation() is not None or not all(any(r.zeros for r in o.outputs) for o in failing):
+    if not explains(evidence):
         return None
     worst = next((r.worst for r in evidence.witness.outputs if r.worst is not None), None)
     due = f": {worst.got:.3g} where {worst.oracle:.3g} is due" if worst is not None else ""
