@@ -21,6 +21,7 @@ from kernel_contracts.language.diagnostics import did_you_mean
 from kernel_contracts.measurement.calls import LoadReport
 from kernel_contracts.measurement.emulated import Callee
 from kernel_contracts.measurement.experiments import Experiment, experiments
+from kernel_contracts.measurement.known import Known
 from kernel_contracts.measurement.minimise import ATTEMPTS, shrink
 from kernel_contracts.measurement.session import Session
 from kernel_contracts.measurement.witness import Witness
@@ -157,9 +158,12 @@ def measured(
 
 def check_contract(
     contract: Contract, bound: Bound, kernel: Callee, options: Options, *, seed: int, watch: Watch | None = None,
-    report: LoadReport | None = None, extra: Sequence[Case] = (),
+    report: LoadReport | None = None, extra: Sequence[Case] = (), known: Known | None = None,
 ) -> Result:  # fmt: skip
-    """Measures one contract for one choice of dtypes and judges it. `extra` cases come before the planned ones."""
+    """Measures one contract for one choice of dtypes and judges it. `extra` cases come before the planned ones.
+
+    `known` keeps inputs and oracle answers, for other kernels under this very contract and choice.
+    """
     began = time.perf_counter()
     klass = classes()[contract.class_id]
     unknown = [p for p in options.params if p not in {s.name for s in contract.scalars}]
@@ -167,7 +171,7 @@ def check_contract(
     plan = klass.plan(contract, bound)
     experiment = experiments()[plan.experiment]
     cases = experiment.cases(contract, bound, plan, seed=seed, samples=options.samples, fixed=fixed)
-    session = Session(contract, bound, kernel, ladder(), tuple(mutants()))
+    session = Session(contract, bound, kernel, ladder(), tuple(mutants()), known)
     cases = [*extra, *experiment.completed(session, cases)]
     seen: list[Observation] = []
     for done, case in enumerate(cases, 1):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -22,6 +22,7 @@ from kernel_contracts.contracts.model import Bound, Contract
 from kernel_contracts.errors import ArithmeticScopeError, KernelContractsError, TargetError, UsageError
 from kernel_contracts.measurement.calls import LoadReport
 from kernel_contracts.measurement.fingerprint import digest
+from kernel_contracts.measurement.known import Known
 from kernel_contracts.measurement.process import Kernel
 from kernel_contracts.measurement.ranked import Ranks, opened
 from kernel_contracts.measurement.session import Session
@@ -30,6 +31,8 @@ from kernel_contracts.oracles import ladder
 from kernel_contracts.report.records import kernel_record, line, result_record, trace_record
 
 SCHEMA = 1
+_OPEN = 16
+"""Kernels that are kept open at once."""
 _HUNG, _ENDED = 2, 12
 """A kernel is asked no more after so many hangs, each of which costs the whole time limit, or ended processes."""
 
@@ -55,6 +58,16 @@ class Job:
         """Cells with the same kernel can share its process."""
         return (self.platform.name, self.target, self.contract.ranks or "")
 
+    @property
+    def operation(self) -> str:
+        """Cells of one operation are measured one after another, so that their kernels stay open."""
+        return self.contract.operation
+
+    @property
+    def question(self) -> tuple[str, ...]:
+        """Cells with the same question share inputs and what the oracle says, on every platform."""
+        return (self.contract.name, self.contract.digest, self.bound.label, str(self.seed))
+
 
 @dataclass(frozen=True, slots=True)
 class Measured:
@@ -69,48 +82,71 @@ class Measured:
 
 
 class Bench:
-    """Measures cells one after another; keeps the kernel's process while the cells are of the same kernel."""
+    """Measures cells one after another; keeps kernels' processes while the cells are of one operation.
+
+    What does not depend on the kernel is worked out for the first platform only.
+    """
 
     def __init__(self) -> None:
-        self._key: tuple[str, ...] = ()
-        self._kernel: Kernel | Ranks | None = None
+        self._operation = ""
+        self._kernels: dict[tuple[str, ...], Kernel | Ranks] = {}
+        self._asked: Job | None = None
+        self._known = Known()
 
     def close(self) -> None:
-        kernel, self._kernel, self._key = self._kernel, None, ()
+        for key in list(self._kernels):
+            self._drop(key)
+
+    def _drop(self, key: tuple[str, ...]) -> None:
+        kernel = self._kernels.pop(key, None)
         if kernel is not None:
             kernel.close()
 
     def measure(self, job: Job) -> Measured:
         """The cell. Whatever the kernel does is in the record; a platform that cannot be used is one, too."""
+        job = self._shared(job)
         try:
             kernel = self._opened(job)
             report = kernel.load()
         except (TargetError, UsageError) as error:
-            self.close()
+            self._drop(job.kernel)
             return without(job, Finding(Verdict.INAPPLICABLE, str(error)), unavailable=True)
         try:
             return self._measured(job, kernel, report)
         except ArithmeticScopeError as impossible:  # the stack has no such format, or no input meets the contract
             return without(job, Finding(Verdict.INAPPLICABLE, str(impossible)))
         except KernelContractsError as error:
-            self.close()
+            self._drop(job.kernel)
             return without(job, Finding(Verdict.ERROR, str(error)))
 
+    def _shared(self, job: Job) -> Job:
+        """The job with the contract of the one before where that is the same, and what is known of it."""
+        if self._asked is None or self._asked.question != job.question:
+            self._asked, self._known = job, Known()
+        return replace(job, contract=self._asked.contract, bound=self._asked.bound)
+
     def _opened(self, job: Job) -> Kernel | Ranks:
-        if self._kernel is None or self._key != job.kernel:
+        if self._operation != job.operation:
             self.close()
-            self._kernel = opened(
+            self._operation = job.operation
+        kernel = self._kernels.pop(job.kernel, None)
+        if kernel is None:
+            while len(self._kernels) >= _OPEN:
+                self._drop(next(iter(self._kernels)))
+            kernel = opened(
                 [job.contract], job.target, stack=job.platform.stack, device=job.platform.device, timeout=job.timeout,
                 memory_mb=job.memory,
             )  # fmt: skip
-            self._key = job.kernel
-        return self._kernel
+        self._kernels[job.kernel] = kernel  # the one used last is dropped last
+        return kernel
 
     def _measured(self, job: Job, kernel: Kernel | Ranks, report: LoadReport) -> Measured:
         fixed = fixed_cases(job.contract, job.bound, job.seed)
         options = Options(samples=job.samples, seed=job.seed)
-        result = check_contract(job.contract, job.bound, kernel, options, seed=job.seed, report=report, extra=fixed)
-        session = Session(job.contract, job.bound, kernel, ladder())
+        result = check_contract(
+            job.contract, job.bound, kernel, options, seed=job.seed, report=report, extra=fixed, known=self._known
+        )
+        session = Session(job.contract, job.bound, kernel, ladder(), known=self._known)
         asking = _Asking(session, result.observations)
         answers = asking.answers(fixed, partial(inputs_of, session))
         others = {}

@@ -57,7 +57,8 @@ class _Slot:
     process: BaseProcess
     pipe: Connection
     job: Job | None = None
-    kernel: tuple[str, ...] = ()
+    last: Job | None = None
+    """What it measured last, or is at."""
 
     def end(self) -> None:
         with contextlib.suppress(OSError):
@@ -109,20 +110,25 @@ class Workers:
                 yield found
 
     def _deal(self, waiting: list[Job]) -> None:
-        """Gives every idle process a job, of the kernel that it has already where there is one."""
+        """Gives every idle process a job: the question that it has just answered, for another platform, at best."""
         while waiting and len(self.slots) < self.count and all(s.job for s in self.slots):
             self.slots.append(_started())
         for slot in self.slots:
             if slot.job is None and waiting:
-                taken = {s.kernel for s in self.slots if s.job}
-                same = next((j for j in waiting if j.kernel == slot.kernel), None)
-                fresh = next((j for j in waiting if j.kernel not in taken), None)
-                job = same or fresh or waiting[0]
+                job = self._next(slot.last, waiting)
                 waiting.remove(job)
-                slot.job, slot.kernel = job, job.kernel
+                slot.job = slot.last = job
                 slot.pipe.send(job)
         if waiting and len(self.slots) < self.count and all(s.job for s in self.slots):
             self._deal(waiting)
+
+    def _next(self, last: Job | None, waiting: Sequence[Job]) -> Job:
+        """The best job for a process that has just measured `last`."""
+        busy = {s.job.operation for s in self.slots if s.job}
+        same = (j for j in waiting if last and j.question == last.question)
+        near = (j for j in waiting if last and j.operation == last.operation)
+        fresh = (j for j in waiting if j.operation not in busy)
+        return next(same, None) or next(near, None) or next(fresh, None) or waiting[0]
 
 
 def _started() -> _Slot:
