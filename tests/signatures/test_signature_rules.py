@@ -80,7 +80,8 @@ MATCHING: dict[str, list[tuple[Evidence, str]]] = {
     "parameter_ignored": [
         (
             evidence(
-                *(seen(9.0, scalars={"eps": 1e-3 * k}, id=k) for k in range(1, 4)), seen(0.1, scalars={"eps": 1e-5})
+                *(seen(9.0, scalars={"eps": 1e-3 * k}, id=k) for k in range(1, 4)),
+                *(seen(0.1, scalars={"eps": 1e-5}, id=k) for k in range(4, 6)),
             ),
             "right only at eps = 1e-05",
         )
@@ -246,6 +247,7 @@ SILENT: dict[str, list[Evidence]] = {
     "parameter_ignored": [
         evidence(seen(9.0, scalars={"eps": 1.0}), seen(0.1, scalars={"eps": 1e-5})),
         evidence(*(seen(9.0, scalars={"eps": 1e-5}, id=k) for k in range(4)), seen(0.1, scalars={"eps": 1e-5})),
+        evidence(*(seen(9.0, scalars={"eps": 1.0 * k}, id=k) for k in range(1, 9)), seen(0.1, scalars={"eps": 1e-5})),
     ],
     "accumulator_narrowed": [
         evidence(seen(9.0)),

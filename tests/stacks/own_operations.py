@@ -12,7 +12,7 @@ from kernel_contracts.measurement.calls import Scope, Tensor
 from kernel_contracts.stacks.natives import natives
 
 ESSENTIAL = {
-    "add", "cumsum", "embedding", "exp", "gather", "layernorm", "matmul", "max", "mul", "relu", "rmsnorm",
+    "add", "cumsum", "div", "embedding", "exp", "gather", "layernorm", "matmul", "max", "mul", "relu", "rmsnorm",
     "scatter_add", "softmax", "sum", "transpose",
 }  # fmt: skip
 ROWS, COLUMNS = 5, 7
@@ -42,6 +42,7 @@ def cases() -> dict[str, Case]:
     return {
         "add": Case(two, {"y": wide + y}, "R N"),
         "mul": Case(two, {"y": wide * y}, "R N"),
+        "div": Case(two, {"y": wide / y}, "R N"),
         "relu": Case(one, {"y": np.maximum(wide, 0)}, "R N"),
         "exp": Case(one, {"y": hot}, "R N"),
         "sum": Case(one, {"y": wide.sum(-1)}, "R N"),

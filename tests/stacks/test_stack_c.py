@@ -120,6 +120,16 @@ def test_every_operation_of_its_own_is_right() -> None:
     assert list(own_operations.wrong(STACK)) == []
 
 
+@pytest.mark.parametrize("operation", ["matmul", "sum"])
+def test_the_order_of_its_sums_is_read_as_of_any_other_kernel(operation: str) -> None:
+    """A kernel file is built for each call's scope, the calls that reveal an order among them."""
+    results = check(operation=operation, stack="c", dtypes=["fp32"], samples=4, seed=1, classes=["C-ORD-01"])
+    assert results
+    for result in results:
+        orders = [o.facts["order"] for o in result.observations if "order" in o.facts]
+        assert orders == ["sequential"]
+
+
 def test_flags_of_a_variant_reach_the_compiler() -> None:
     """-ffast-math takes it that there is no NaN."""
     found = {}

@@ -213,6 +213,7 @@ def test_its_own_operations_are_right(dtype: str) -> None:
             wide / np.sqrt((wide**2).mean(-1, keepdims=True) + 0.5) * after[0],
         ),
         "scale": (own("scale", x, s=0.75), wide * 0.75),
+        "div": (own("div", x, x + 8), wide / (x + 8).astype(np.float64)),
         "scatter_add": (own("scatter_add", x, y, index), added),
         "scatter": (own("scatter", x, y, index), written),
         "gather": (own("gather", x, index), wide[index]),

@@ -83,6 +83,7 @@ def test_its_own_operations_are_right(dtype: str) -> None:
             wide * (1 + np.tanh(np.sqrt(2 / np.pi) * (wide + 0.044715 * wide**3))) / 2,
         ),
         "scale": (own("scale", x, s=0.75), wide * 0.75),
+        "div": (own("div", x, x + kind.type(8)), wide / (x + kind.type(8)).astype(np.float64)),
         "scatter_add": (own("scatter_add", x, y, index), added),
     }
     for name, (given, wanted) in expected.items():

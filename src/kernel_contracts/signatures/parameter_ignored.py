@@ -12,7 +12,9 @@ def match(evidence: Evidence) -> str | None:
     for name in evidence.witness.case.scalars:
         right = {o.case.scalars.get(name) for o in evidence.passing}
         wrong = {o.case.scalars.get(name) for o in evidence.failing}
-        if len(right) == 1 and wrong and not right & wrong and len(evidence.failing) > 2:
+        # One case that passes has one value whatever the reason: it takes two of them to blame the others' values.
+        many = len(evidence.failing) > 2 and len(evidence.passing) > 1
+        if len(right) == 1 and wrong and not right & wrong and many:
             return f"right only at {name} = {next(iter(right))}"
     return None
 

@@ -67,6 +67,10 @@ def mul(a: Array, b: Array) -> Array:
     return made(lambda g, a, b: g.mul(a, b), a, b)
 
 
+def div(a: Array, b: Array) -> Array:
+    return made(lambda g, a, b: g.div(a, b), a, b)
+
+
 def max_pool(x: Array, *, window: int = 2, stride: int = 2) -> Array:
     return made(
         lambda g, x, window, stride: g.windows("maximum", x, -math.inf, (1, window), (1, stride), 0),

@@ -47,6 +47,10 @@ def mul(a: Value, b: Value) -> Value:
     return made(lambda ops, a, b: ops.multiply(a, b), a, b)
 
 
+def div(a: Value, b: Value) -> Value:
+    return made(lambda ops, a, b: ops.divide(a, b), a, b)
+
+
 def max_pool(x: Value, *, window: int = 2, stride: int = 2) -> Value:
     return made(_max_pool, x, window=window, stride=stride)
 

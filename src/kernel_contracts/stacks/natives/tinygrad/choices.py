@@ -44,5 +44,9 @@ def mul(a: Array, b: Array) -> Array:
     return a * b
 
 
+def div(a: Array, b: Array) -> Array:
+    return a / b
+
+
 def max_pool(x: Array, *, window: int = 2, stride: int = 2) -> Array:
     return x.unsqueeze(0).max_pool2d((window,), stride).squeeze(0)

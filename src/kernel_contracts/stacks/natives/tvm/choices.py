@@ -73,6 +73,12 @@ def mul(a: Array, b: Array) -> Array:
     return run(topi.multiply, a, b)
 
 
+def div(a: Array, b: Array) -> Array:
+    from tvm import topi
+
+    return run(topi.divide, a, b)
+
+
 def max_pool(x: Array, *, window: int = 2, stride: int = 2) -> Array:
     return run(_max_pool, x, window=window, stride=stride)
 
