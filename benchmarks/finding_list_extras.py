@@ -62,6 +62,12 @@ def _rms(x: float) -> float:
 ONES = (np.ones((1, 4096), np.float16), np.ones((4096, 1), np.float16))
 _BETWEEN = 1 + 3 * 2.0**-9
 """Three quarters of the way from 1 to the next number of bf16."""
+
+
+def _bf16_array(x: float) -> np.ndarray:
+    return np.full((1, 1), x, ml_dtypes.bfloat16)
+
+
 NAN_ANYWHERE = np.array([[np.nan, 1, 3], [1, np.nan, 3], [1, 3, np.nan]], np.float32)
 _TINY_FP8 = np.full((2, 2), 2.0**-9, ml_dtypes.float8_e4m3fn)
 _SQUARED = (np.array([[1 + 2.0**-10, -1]], np.float16), np.array([[1 + 2.0**-10], [1 + 2.0**-9]], np.float16))
@@ -97,6 +103,9 @@ OPENVINO: Sequence[Known] = (
     Known("N7", "A conversion to bf16 leaves even numbers as they are when it should round them up", "openvino",
           "cast_bf16", "C-CMP-03", ("wrong_value", "rounding_truncated"), (f32(_BETWEEN).reshape(1, 1),),
           lambda: _bf16(Fraction(_BETWEEN)), samples=8),
+    Known("N7", "A quotient of bf16 is cut to an even number where an odd one is nearer", "openvino", "div", "C-CMP-03",
+          ("wrong_value", "rounding_truncated"), (_bf16_array(189 / 64), _bf16_array(190 / 64)),
+          lambda: _bf16(Fraction(189, 190)), "bf16", 8),
     Known("N8", "fp64 is taken, computed in fp32 and given back as fp64", "openvino", "matmul", "C-PRC-01",
           ("accumulator_narrowed", "operand_coerced", "partial_sums_narrowed", "arithmetic_narrowed"),
           (np.array([[1, 1e-9, -1]]), np.ones((3, 1))), _small, "fp64", 8),
@@ -132,9 +141,9 @@ IREE: Sequence[Known] = (
 TINYGRAD: Sequence[Known] = (
     Known("S3", "A cast to bf16 and back is dropped by its own x86 encoder", "tinygrad@x86", "cast_chain", "C-CMP-01",
           ("rounding_skipped",), (f32(1.2345),), lambda: _bf16(Fraction(float(np.float32(1.2345)))), samples=4),
-    Known("S6", "max sees NaN in some places only", "tinygrad", "max", "C-EXC-01", ("position_dependent", "nan_lost"),
-          (NAN_ANYWHERE,), lambda: math.nan, "fp32", 16),
-    Known("S6", "argmax of a row of NaN is a place past its end", "tinygrad", "argmax", "C-EXC-01",
+    Known("S6", "max sees NaN in the first place only", "tinygrad", "max", "C-EXC-01",
+          ("position_dependent", "nan_lost"), (NAN_ANYWHERE,), lambda: math.nan, "fp32", 16),
+    Known("S6", "argmax of a row that begins with NaN is a place past its end", "tinygrad", "argmax", "C-EXC-01",
           ("position_dependent", "nan_lost"), (np.full((1, 3), np.nan, np.float32),), lambda: 0, "fp32", 16),
     Known("S10", "a * b + c is contracted to one rounding", "tinygrad", "multiply_add", "C-CMP-01",
           ("rounding_skipped",), (f32(_A), f32(_A), f32(-(1 + 2.0**-11))), lambda: 0.0, "fp32", 4),
@@ -164,8 +173,7 @@ TVM: Sequence[Known] = (
     Known("S6", "max sees NaN in the last place only", "tvm", "max", "C-EXC-01", ("position_dependent", "nan_lost"),
           (NAN_ANYWHERE,), lambda: math.nan, "fp32", 16),
     Known("S11", "A gather past the end is other memory, or the end of the process", "tvm", "gather", "C-EXC-02",
-          _FOREIGN,
-          (TABLE, PAST), lambda: "an error", "fp32", 4),
+          _FOREIGN, (TABLE, PAST), lambda: "an error", "fp32", 4),
     Known("N13", "A conversion to fp8 does not give the nearest number below its least normal one", "tvm",
           "cast_fp8_e4m3fn", "C-CMP-03", ("wrong_value",), (f32(_NEGATIVE).reshape(1, 1),),
           partial(_fp8_subnormal, _NEGATIVE), samples=8),
