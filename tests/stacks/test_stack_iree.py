@@ -90,7 +90,7 @@ def test_numbers_are_written_by_their_bits() -> None:
 
 
 @needed
-@pytest.mark.parametrize("name", own_operations.ESSENTIAL)
+@pytest.mark.parametrize("name", sorted(own_operations.ESSENTIAL))
 def test_its_own_operations_are_right(name: str) -> None:
     case = own_operations.cases()[name]
     got = own(name, *case.inputs.values(), **case.scalars)

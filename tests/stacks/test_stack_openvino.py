@@ -61,7 +61,7 @@ def test_without_it_a_sentence_says_so() -> None:
 
 
 @needed
-@pytest.mark.parametrize("name", own_operations.ESSENTIAL)
+@pytest.mark.parametrize("name", sorted(own_operations.ESSENTIAL))
 def test_its_own_operations_are_right(name: str) -> None:
     case = own_operations.cases()[name]
     got = own(name, *case.inputs.values(), **case.scalars)
