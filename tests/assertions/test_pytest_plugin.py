@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+assert np  # a pytest within this one drops what it imports, and NumPy cannot be imported twice
 pytest_plugins = ["pytester"]
 
 WRONG = """
