@@ -111,5 +111,5 @@ def test_a_kernel_that_was_met_gets_its_limit(allowed: float) -> None:
 
 
 def test_the_stacks_that_compile_say_so() -> None:
-    compiling = {"inductor", "jax", "jax_jit", "numba", "mlx", "opencl", "webgpu", "triton", "tinygrad", "tvm"}
+    compiling = {"inductor", "jax", "jax_jit", "numba", "mlx", "opencl", "webgpu", "triton", "tinygrad", "tvm", "iree"}
     assert {s.name for s in stacks().values() if s.compiling > 0} == compiling
