@@ -106,7 +106,9 @@ def cases(contract: Contract, bound: Bound, samples: int, seed: int, limit: int 
     plan = classes()[contract.class_id].plan(contract, bound)
     found = experiments()[plan.experiment].cases(contract, bound, plan, seed=seed, samples=4 * samples)
     small = [c for c in found if work(Instance(bound.program, c.dims, {}, c.scalars)) <= limit]
-    if contract.ranks or plan.experiment == "special_values":  # ranks, and values, come one after another
+    if plan.experiment == "special_values":  # already few, and each is another value
+        return small
+    if contract.ranks:  # the numbers of ranks come one after another
         return [small[k * len(small) // min(samples, len(small))] for k in range(min(samples, len(small)))]
     return small[:samples]
 
