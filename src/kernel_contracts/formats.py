@@ -116,6 +116,9 @@ _ALL = (
 FORMATS: dict[str, Format] = {f.name: f for f in _ALL}
 """Every format by the name the language uses."""
 
+STORED: dict[str, Format] = {f.storage: f for f in FORMATS.values() if f.name != "tf32"}
+"""The format of an array, by NumPy's name of its dtype; tf32 lies in float32, which is fp32."""
+
 FP64, FP32, FP16, BF16 = FORMATS["fp64"], FORMATS["fp32"], FORMATS["fp16"], FORMATS["bf16"]
 INT64, BOOL = FORMATS["int64"], FORMATS["bool"]
 

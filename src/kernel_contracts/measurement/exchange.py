@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernel_contracts.contracts.evidence import Layout
-from kernel_contracts.formats import FORMATS, find
+from kernel_contracts.formats import STORED, find
 from kernel_contracts.measurement.calls import ArrayIn
 
 GUARD = 64
@@ -39,12 +39,11 @@ def _dtypes() -> dict[str, np.dtype[Any]]:
 DTYPES = _dtypes()
 """Every dtype that may cross the border, by name. Anything else is not an array of numbers."""
 
-_FORMAT_OF_STORAGE = {f.storage: f.name for f in reversed(FORMATS.values()) if f.name != "tf32"}
-
 
 def format_name(dtype: np.dtype[Any]) -> str:
     """The language's name for a dtype, or NumPy's own where the language has none."""
-    return _FORMAT_OF_STORAGE.get(dtype.name, dtype.name)
+    found = STORED.get(dtype.name)
+    return found.name if found is not None else dtype.name
 
 
 def storage_name(format_: str) -> str:

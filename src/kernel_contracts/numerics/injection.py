@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernel_contracts.errors import UsageError
-from kernel_contracts.formats import FORMATS, Format, find
+from kernel_contracts.formats import STORED, Format, find
 from kernel_contracts.numerics.rounding import round_to, to_storage, ulp_of
 
 Array = NDArray[Any]
@@ -193,7 +193,7 @@ def inject(fault: str, c: Any, *, a: Any = None, b: Any = None, number: int | No
 
 
 def _format(dtype: np.dtype[Any]) -> Format:
-    return next(f for f in FORMATS.values() if f.storage == dtype.name and f.name != "tf32")
+    return STORED[dtype.name]
 
 
 def _stored(x: NDArray[np.float64], dtype: np.dtype[Any]) -> Array:

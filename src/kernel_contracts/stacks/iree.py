@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernel_contracts.errors import TargetError
-from kernel_contracts.formats import FORMATS
+from kernel_contracts.formats import STORED
 from kernel_contracts.measurement import sources
 from kernel_contracts.measurement.adapter import KernelFile
 from kernel_contracts.measurement.calls import Scope
@@ -240,7 +240,7 @@ def loaded(text: str, entry: str = "main") -> Callable[..., Any]:
 
 
 _ARGUMENT = re.compile(r"(?:tensor|memref|vector)<(?:[0-9?]+x)*([A-Za-z]\w*)")
-_FORMATS = {_TYPES[f.storage][0]: f.name for f in FORMATS.values() if f.storage in _TYPES and f.name != "tf32"}
+_FORMATS = {_TYPES[name][0]: f.name for name, f in STORED.items() if name in _TYPES}
 
 
 class _File:

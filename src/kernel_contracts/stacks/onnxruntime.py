@@ -7,7 +7,7 @@ that NumPy lacks are read from the memory of the OrtValue, bit for bit.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernel_contracts.errors import TargetError
-from kernel_contracts.formats import FORMATS
+from kernel_contracts.formats import STORED
 from kernel_contracts.measurement.adapter import KernelFile
 from kernel_contracts.measurement.calls import Scope
+from kernel_contracts.measurement.ports import Ports
 from kernel_contracts.stacks.base import Plain
 
 _TYPES: dict[str, tuple[str, int]] = {
@@ -44,7 +45,7 @@ _TYPES: dict[str, tuple[str, int]] = {
 
 _NUMPY = {number: name for name, (_, number) in _TYPES.items()}
 _BY_BITS = {n for n in _TYPES if n.startswith(("bfloat", "float8"))}
-_FORMATS = {_TYPES[f.storage][0]: f.name for f in FORMATS.values() if f.storage in _TYPES and f.name != "tf32"}
+_FORMATS = {_TYPES[name][0]: f.name for name, f in STORED.items() if name in _TYPES}
 _DEVICES = {"CUDAExecutionProvider": "cuda", "ROCMExecutionProvider": "rocm", "CPUExecutionProvider": "cpu"}
 _FILES = {".onnx": "model.onnx"}
 _QUIET = 3
@@ -132,45 +133,28 @@ class _Model:
     """An `.onnx` file. Inputs are found by the contract's names where they have them, else by their order."""
 
     def __init__(self, file: str, device: str) -> None:
-        self._file = Path(file).name
+        named = Path(file).name
         try:
             self._session = session(file, device)
         except Exception as error:
             text = " ".join(str(error).split())
-            raise TargetError(f"{self._file} cannot be opened by ONNX Runtime: {text[:500]}") from None
-        self._inputs, self._outputs = self._session.get_inputs(), self._session.get_outputs()
-        types = [a.type for a in (*self._inputs, *self._outputs)]
-        known = all(t in _FORMATS for t in types)
-        self.formats = frozenset(_FORMATS[t] for t in types) if known else None
+            raise TargetError(f"{named} cannot be opened by ONNX Runtime: {text[:500]}") from None
+        inputs, outputs = (
+            {a.name: a.type for a in x} for x in (self._session.get_inputs(), self._session.get_outputs())
+        )
+        self._ports = Ports(named, inputs, outputs, _FORMATS)
+        self.formats = self._ports.formats
 
     def launch(self, scope: Scope) -> Callable[..., Any]:
-        named = {a.name: a for a in self._inputs}
-        arrays = [t.name for t in scope.inputs]
-        scalars = [name for name, _ in scope.scalars if name in named]
-        if not set(arrays) <= named.keys():
-            left = [a.name for a in self._inputs if a.name not in scalars]
-            if len(left) != len(arrays):
-                raise TargetError(f"{self._file} has the inputs {', '.join(named)}; the contract {', '.join(arrays)}")
-            arrays = left
-        self._check({n: named[n].type for n in arrays}, [t.format for t in scope.inputs])
-        wanted = [t.name for t in scope.outputs]
-        there = [a.name for a in self._outputs]
-        if not set(wanted) <= set(there):
-            if len(there) != len(wanted):
-                raise TargetError(f"{self._file} has the outputs {', '.join(there)}; the contract {', '.join(wanted)}")
-            wanted = there
+        found, types = self._ports.matched(scope), self._ports.inputs
 
         def call(*values: Any, **given: Any) -> Any:
-            feeds = dict(zip(arrays, values, strict=True)) | {n: _scalar(given[n], named[n].type) for n in scalars}
-            made = self._session.run_with_ort_values(wanted, feeds)
+            feeds = dict(zip(found.arrays, values, strict=True))
+            feeds |= {n: _scalar(given[n], types[n]) for n in found.scalars}
+            made = self._session.run_with_ort_values(list(found.outputs), feeds)
             return made[0] if len(made) == 1 else tuple(made)
 
         return call
-
-    def _check(self, types: Mapping[str, str], formats: list[str]) -> None:
-        for (name, type_), fmt in zip(types.items(), formats, strict=True):
-            if _FORMATS.get(type_, "") != fmt:
-                raise TargetError(f"{self._file} takes {name} as {type_}; the contract gives {fmt}; choose --dtype")
 
 
 def _scalar(value: Any, type_: str) -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernel_contracts.errors import TargetError
-from kernel_contracts.formats import FORMATS
+from kernel_contracts.formats import STORED
 from kernel_contracts.measurement.adapter import KernelFile
 from kernel_contracts.measurement.calls import Scope
+from kernel_contracts.measurement.ports import Ports
 from kernel_contracts.stacks.base import Plain
 
 SETTINGS = "KC_OPENVINO"
@@ -47,7 +48,7 @@ _TYPES = {
 """By NumPy's name: that of the element type."""
 
 _NUMPY = {there: name for name, there in _TYPES.items()}
-_FORMATS = {_TYPES[f.storage]: f.name for f in FORMATS.values() if f.storage in _TYPES and f.name != "tf32"}
+_FORMATS = {_TYPES[name]: f.name for name, f in STORED.items() if name in _TYPES}
 _VARIANTS = {
     "one-thread": {SETTINGS: "INFERENCE_NUM_THREADS=1"},
     "two-threads": {SETTINGS: "INFERENCE_NUM_THREADS=2"},
@@ -194,54 +195,31 @@ class _Model:
     """A model in a file. Inputs are found by the contract's names where they have them, else by their order."""
 
     def __init__(self, file: str, device: str) -> None:
-        self._file = Path(file).name
+        named = Path(file).name
         if not Path(file).is_file():
             raise TargetError(f"there is no file {file}; check the path")
         try:
             model = core().read_model(file)
-            self._inputs, self._outputs = (
-                [_port(p, k) for k, p in enumerate(x)] for x in (model.inputs, model.outputs)
-            )
+            inputs, outputs = (dict(_port(p, k) for k, p in enumerate(x)) for x in (model.inputs, model.outputs))
             self._run = runner(model, device)
         except RuntimeError as error:
             text = " ".join(str(error).split())
-            raise TargetError(f"{self._file} cannot be opened by OpenVINO: {text[:500]}") from None
-        types = [type_ for _, type_ in (*self._inputs, *self._outputs)]
-        known = all(t in _FORMATS for t in types)
-        self.formats = frozenset(_FORMATS[t] for t in types) if known else None
+            raise TargetError(f"{named} cannot be opened by OpenVINO: {text[:500]}") from None
+        self._ports = Ports(named, inputs, outputs, _FORMATS)
+        self.formats = self._ports.formats
 
     def launch(self, scope: Scope) -> Callable[..., Any]:
-        types = dict(self._inputs)
-        arrays = [t.name for t in scope.inputs]
-        scalars = [name for name, _ in scope.scalars if name in types]
-        if not set(arrays) <= types.keys():
-            left = [name for name in types if name not in scalars]
-            if len(left) != len(arrays):
-                raise TargetError(f"{self._file} has the inputs {', '.join(types)}; the contract {', '.join(arrays)}")
-            arrays = left
-        self._check({n: types[n] for n in arrays}, [t.format for t in scope.inputs])
-        places = self._places([t.name for t in scope.outputs])
+        found, types = self._ports.matched(scope), self._ports.inputs
+        there = list(self._ports.outputs)
+        places = [there.index(name) for name in found.outputs]
 
         def call(*values: Any, **given: Any) -> Any:
-            feeds = dict(zip(arrays, values, strict=True)) | {n: _scalar(given[n], types[n]) for n in scalars}
+            feeds = dict(zip(found.arrays, values, strict=True))
+            feeds |= {n: _scalar(given[n], types[n]) for n in found.scalars}
             made = self._run([feeds[name] for name in types])
             return made[places[0]] if len(places) == 1 else tuple(made[k] for k in places)
 
         return call
-
-    def _check(self, types: Mapping[str, str], formats: list[str]) -> None:
-        for (name, type_), fmt in zip(types.items(), formats, strict=True):
-            if _FORMATS.get(type_, "") != fmt:
-                raise TargetError(f"{self._file} takes {name} as {type_}; the contract gives {fmt}; choose --dtype")
-
-    def _places(self, wanted: list[str]) -> list[int]:
-        """Where the contract's outputs are among those of the model."""
-        there = [name for name, _ in self._outputs]
-        if set(wanted) <= set(there):
-            return [there.index(name) for name in wanted]
-        if len(there) != len(wanted):
-            raise TargetError(f"{self._file} has the outputs {', '.join(there)}; the contract {', '.join(wanted)}")
-        return list(range(len(there)))
 
 
 def _port(port: Any, place: int) -> tuple[str, str]:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernel_contracts.errors import UsageError
+from kernel_contracts.formats import STORED
 from kernel_contracts.numerics.freivalds.arrays import host
 from kernel_contracts.numerics.freivalds.product import check_product
 from kernel_contracts.numerics.freivalds.verdict import ProductCheck
@@ -185,9 +186,7 @@ def check_lookup(table: Any, index: Any, out: Any) -> tuple[int, ...] | None:
 
 
 def _format_of(x: Array) -> Any:
-    from kernel_contracts.formats import FORMATS
-
-    return next(f for f in FORMATS.values() if f.storage == x.dtype.name and f.name != "tf32")
+    return STORED[x.dtype.name]
 
 
 def _named(name: str) -> Any:

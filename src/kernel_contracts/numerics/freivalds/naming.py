@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernel_contracts.formats import BF16, FORMATS, FP16, Format
+from kernel_contracts.formats import BF16, FORMATS, FP16, STORED, Format
 from kernel_contracts.numerics.freivalds.examine import ExactRow
 from kernel_contracts.numerics.freivalds.model import Arithmetic
 from kernel_contracts.numerics.freivalds.vectors import Vectors
@@ -82,7 +82,7 @@ def flipped_bit(value: Any, truth: float, bound: float) -> tuple[int, str] | Non
     if not fits:
         return None
     bit = min(fits)[1]
-    precision = next(f.precision for f in FORMATS.values() if f.storage == stored.dtype.name and f.name != "tf32")
+    precision = STORED[stored.dtype.name].precision
     sign = 8 * stored.dtype.itemsize - 1
     return bit, "sign" if bit == sign else "exponent" if bit >= precision - 1 else "mantissa"
 
@@ -225,4 +225,4 @@ def _stored_narrow(evidence: Evidence, row: ExactRow, found: Array) -> Format | 
 
 
 def _precision(x: Any) -> int:
-    return next(f.precision for f in FORMATS.values() if f.storage == x.dtype.name and f.name != "tf32")
+    return STORED[x.dtype.name].precision

@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 
 from kernel_contracts.errors import ArithmeticScopeError, UsageError
-from kernel_contracts.formats import FORMATS, Format, find, wider
+from kernel_contracts.formats import FORMATS, STORED, Format, find, wider
 from kernel_contracts.numerics.freivalds.arrays import adapter, dtype_name, host, is_jax, is_torch, is_traced, native
 from kernel_contracts.numerics.freivalds.model import Arithmetic
 from kernel_contracts.numerics.freivalds.screen import Addend
-
-_BY_STORAGE = {f.storage: f for f in FORMATS.values() if f.name != "tf32"}
 
 SMALL = 1 << 20
 """Elements of A, B and C up to which the check computes in float64: it costs nothing there and is sharper."""
@@ -153,9 +151,9 @@ def _batched(x: Any, lead: tuple[int, ...]) -> Any:
 
 
 def _format(x: Any, name: str) -> Format:
-    found = _BY_STORAGE.get(dtype_name(x))
+    found = STORED.get(dtype_name(x))
     if found is None:
-        raise ArithmeticScopeError(f"{name} is of {dtype_name(x)}, which is none of {', '.join(sorted(_BY_STORAGE))}")
+        raise ArithmeticScopeError(f"{name} is of {dtype_name(x)}, which is none of {', '.join(sorted(STORED))}")
     return found
 
 
