@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kernel_contracts.formats import FORMATS, Format
-from kernel_contracts.measurement.exchange import format_name
+from kernel_contracts.measurement.exchange import format_name, kind_of
 from kernel_contracts.numerics.bounded import Array
 from kernel_contracts.numerics.rounding import from_storage, to_storage
 from kernel_contracts.stacks.base import stacks
@@ -119,7 +119,7 @@ def _native(value: Any) -> Any:
     owner = _owner(value)
     if owner in stacks():
         return stacks()[owner].from_native(value)
-    kind = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
+    kind = kind_of(value)
     if not hasattr(value, "__array__") or not hasattr(value, "dtype"):
         raise TypeError(f"it is a {kind}; give a NumPy array, a tensor or a list of numbers")
     try:

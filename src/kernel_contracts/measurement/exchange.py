@@ -46,6 +46,12 @@ def format_name(dtype: np.dtype[Any]) -> str:
     return found.name if found is not None else dtype.name
 
 
+def kind_of(value: object) -> str:
+    """The type of what should have been an array, as its user writes it: `list`, `torch.nn.parameter.Parameter`."""
+    kind = type(value)
+    return f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
+
+
 def storage_name(format_: str) -> str:
     """The dtype name that holds a format; KeyError when no such format exists."""
     found = find(format_)

@@ -15,7 +15,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,6 +23,7 @@ from kernel_contracts.formats import STORED
 from kernel_contracts.measurement import sources
 from kernel_contracts.measurement.adapter import KernelFile
 from kernel_contracts.measurement.calls import Scope
+from kernel_contracts.measurement.exchange import DTYPES, kind_of
 from kernel_contracts.stacks.base import Plain, installed
 
 SETTINGS = "KC_IREE"
@@ -111,15 +111,12 @@ class IreeStack(Plain):
         from iree import runtime
 
         if not isinstance(value, runtime.DeviceArray):
-            kind = type(value)
-            what = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
-            raise TypeError(f"it is a {what}; return an iree.runtime.DeviceArray")
+            raise TypeError(f"it is a {kind_of(value)}; return an iree.runtime.DeviceArray")
         view = value._buffer_view
         number = int(view.element_type)
         if number not in _elements():
             raise TypeError(f"it is an array of {runtime.HalElementType(number)}, which is no number format")
-        dtype = np.dtype(getattr(ml_dtypes, _elements()[number], _elements()[number]))
-        out: NDArray[Any] = np.empty(tuple(view.shape), dtype)
+        out: NDArray[Any] = np.empty(tuple(view.shape), DTYPES[_elements()[number]])
         if out.size:
             # The map may be longer than the array, and is only valid as long as it is held.
             mapped = view.map()
@@ -294,7 +291,7 @@ def _signature(text: str, entry: str) -> tuple[tuple[str, ...], tuple[str, ...]]
 
 def _scalar(value: Any, type_: str) -> Any:
     name = next(n for n, (there, _) in _TYPES.items() if there == type_)
-    return STACK.to_native(np.array(value, getattr(ml_dtypes, name, name)), "cpu")
+    return STACK.to_native(np.array(value, DTYPES[name]), "cpu")
 
 
 STACK = IreeStack()

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernel_contracts.measurement.exchange import kind_of
 from kernel_contracts.measurement.family import resident
 from kernel_contracts.stacks.base import Plain
 
@@ -79,10 +80,8 @@ class JaxStack(Plain):
     def from_native(self, value: Any) -> NDArray[Any]:
         import jax
 
-        kind = type(value)
         if not isinstance(value, jax.Array) or isinstance(value, jax.core.Tracer):
-            what = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
-            raise TypeError(f"it is a {what}; return a jax.Array")
+            raise TypeError(f"it is a {kind_of(value)}; return a jax.Array")
         if value.is_deleted() or jax.dtypes.issubdtype(value.dtype, jax.dtypes.extended):
             raise TypeError(f"it is a jax.Array without plain memory (dtype {value.dtype})")
         out: NDArray[Any] = np.asarray(value)

@@ -14,6 +14,7 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
+from kernel_contracts.measurement.exchange import kind_of
 from kernel_contracts.stacks.base import Plain
 
 _HELD = {"float64", "float32", "float16", "bfloat16"} | {f"{u}int{n}" for u in ("", "u") for n in (8, 16, 32, 64)}
@@ -57,9 +58,7 @@ class MlxStack(Plain):
         import mlx.core as mx
 
         if not isinstance(value, mx.array):
-            kind = type(value)
-            what = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
-            raise TypeError(f"it is a {what}; return an mlx.core.array")
+            raise TypeError(f"it is a {kind_of(value)}; return an mlx.core.array")
         name = str(value.dtype).rpartition(".")[2]
         if name == "bool":
             return np.array(value)

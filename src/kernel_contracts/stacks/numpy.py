@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernel_contracts.measurement.exchange import kind_of
 from kernel_contracts.stacks.base import Plain
 
 _VARIANTS = {
@@ -46,8 +47,8 @@ class NumpyStack(Plain):
         if isinstance(value, np.generic) and type(value) is value.dtype.type:
             return np.asarray(value)
         if isinstance(value, np.ndarray):
-            raise TypeError(f"it is a {_kind(value)}, a subclass of numpy.ndarray; return a plain array")
-        raise TypeError(f"it is a {_kind(value)}; return a numpy.ndarray")
+            raise TypeError(f"it is a {kind_of(value)}, a subclass of numpy.ndarray; return a plain array")
+        raise TypeError(f"it is a {kind_of(value)}; return a numpy.ndarray")
 
     def fingerprint(self) -> dict[str, Any]:
         import ml_dtypes
@@ -57,11 +58,6 @@ class NumpyStack(Plain):
 
     def install_hint(self) -> str:
         return "run: pip install numpy"
-
-
-def _kind(value: object) -> str:
-    kind = type(value)
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
 STACK = NumpyStack()

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,6 +18,7 @@ from kernel_contracts.errors import TargetError
 from kernel_contracts.formats import STORED
 from kernel_contracts.measurement.adapter import KernelFile
 from kernel_contracts.measurement.calls import Scope
+from kernel_contracts.measurement.exchange import DTYPES, kind_of
 from kernel_contracts.measurement.ports import Ports
 from kernel_contracts.stacks.base import Plain
 
@@ -91,15 +91,13 @@ class OnnxRuntimeStack(Plain):
         import onnxruntime
 
         if not isinstance(value, onnxruntime.OrtValue):
-            kind = type(value)
-            what = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
-            raise TypeError(f"it is a {what}; return an onnxruntime.OrtValue")
+            raise TypeError(f"it is a {kind_of(value)}; return an onnxruntime.OrtValue")
         if not value.is_tensor() or value.element_type() not in _NUMPY:
             raise TypeError(f"it is a {value.data_type()}, which is no tensor of numbers")
         name = _NUMPY[value.element_type()]
         if name not in _BY_BITS:
             return np.array(value.numpy())  # a view of memory that goes with the OrtValue
-        dtype, shape = np.dtype(getattr(ml_dtypes, name)), tuple(value.shape())
+        dtype, shape = DTYPES[name], tuple(value.shape())
         data = ctypes.string_at(value.data_ptr(), value.tensor_size_in_bytes())
         return np.frombuffer(bytearray(data), dtype).reshape(shape)
 

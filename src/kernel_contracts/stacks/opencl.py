@@ -26,6 +26,7 @@ from kernel_contracts.errors import TargetError
 from kernel_contracts.measurement import sources
 from kernel_contracts.measurement.adapter import KernelFile
 from kernel_contracts.measurement.calls import Scope, Tensor
+from kernel_contracts.measurement.exchange import kind_of
 from kernel_contracts.stacks.base import Plain
 
 OPTIONS, PRELUDE = "KC_OPENCL_OPTIONS", "KC_OPENCL_PRELUDE"
@@ -82,9 +83,7 @@ class OpenClStack(Plain):
         import pyopencl.array as cla
 
         if not isinstance(value, cla.Array):
-            kind = type(value)
-            what = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
-            raise TypeError(f"it is a {what}; return a pyopencl.array.Array")
+            raise TypeError(f"it is a {kind_of(value)}; return a pyopencl.array.Array")
         if not value.size:
             return np.zeros(value.shape, value.dtype)
         memory = np.empty(value.base_data.size, np.uint8)

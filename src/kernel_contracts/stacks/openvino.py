@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,6 +21,7 @@ from kernel_contracts.errors import TargetError
 from kernel_contracts.formats import STORED
 from kernel_contracts.measurement.adapter import KernelFile
 from kernel_contracts.measurement.calls import Scope
+from kernel_contracts.measurement.exchange import DTYPES, kind_of
 from kernel_contracts.measurement.ports import Ports
 from kernel_contracts.stacks.base import Plain
 
@@ -98,14 +98,12 @@ class OpenVinoStack(Plain):
         openvino = library()
 
         if not isinstance(value, openvino.Tensor):
-            kind = type(value)
-            what = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
-            raise TypeError(f"it is a {what}; return an openvino.Tensor")
+            raise TypeError(f"it is a {kind_of(value)}; return an openvino.Tensor")
         there = value.element_type.to_string()
         if there not in _NUMPY:
             raise TypeError(f"it is a tensor of {there}, which is no number format")
         name = _NUMPY[there]
-        out: NDArray[Any] = np.empty(tuple(value.shape), getattr(ml_dtypes, name, name))
+        out: NDArray[Any] = np.empty(tuple(value.shape), DTYPES[name])
         if out.size:
             out.reshape(-1).view(np.uint8)[...] = _bits(value)
         return out
@@ -228,7 +226,7 @@ def _port(port: Any, place: int) -> tuple[str, str]:
 
 
 def _scalar(value: Any, type_: str) -> Any:
-    return STACK.to_native(np.array(value, getattr(ml_dtypes, _NUMPY[type_], _NUMPY[type_])), "")
+    return STACK.to_native(np.array(value, DTYPES[_NUMPY[type_]]), "")
 
 
 STACK = OpenVinoStack()

@@ -17,10 +17,10 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
+from kernel_contracts.measurement.exchange import DTYPES, kind_of
 from kernel_contracts.stacks.base import Plain, installed
 
 SWITCH = "DEV"
@@ -123,18 +123,15 @@ class TinygradStack(Plain):
         from tinygrad.dtype import strong_dtype
 
         if not isinstance(value, Tensor):
-            kind = type(value)
-            what = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
-            raise TypeError(f"it is a {what}; return a tinygrad.Tensor")
+            raise TypeError(f"it is a {kind_of(value)}; return a tinygrad.Tensor")
         if not all(isinstance(size, int) for size in value.shape):
             raise TypeError(f"it is a tinygrad.Tensor of the shape {value.shape}, which has no numbers yet")
         plain = value.cast(strong_dtype(value.dtype))  # a constant has a dtype only when it is used
         name = _names().get(plain.dtype)
         if name is None:
             raise TypeError(f"it is a tinygrad.Tensor of {plain.dtype}, which is no number format")
-        dtype = np.dtype(getattr(ml_dtypes, name, name))
         data = bytearray(plain._buffer().as_memoryview()) if plain.numel() else bytearray()
-        return np.frombuffer(data, dtype).reshape(plain.shape)
+        return np.frombuffer(data, DTYPES[name]).reshape(plain.shape)
 
     def synchronize(self, device: str) -> None:
         from tinygrad import Device

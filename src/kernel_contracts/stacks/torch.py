@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
+from kernel_contracts.measurement.exchange import DTYPES, kind_of
 from kernel_contracts.stacks.base import Plain
 
 _BY_BITS: dict[str, np.dtype[Any]] = {
@@ -76,16 +76,14 @@ class TorchStack(Plain):
         import torch
 
         if type(value) not in (torch.Tensor, torch.nn.Parameter):
-            kind = type(value)
-            what = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
-            raise TypeError(f"it is a {what}; return a torch.Tensor")
+            raise TypeError(f"it is a {kind_of(value)}; return a torch.Tensor")
         if value.layout != torch.strided or value.is_quantized or value.is_meta or value.is_nested:
             raise TypeError(f"it is a tensor without plain memory (layout {value.layout}, device {value.device})")
         tensor = value.detach().cpu().resolve_conj().resolve_neg()
         name = str(tensor.dtype).removeprefix("torch.")
         if name in _BY_BITS:
             bits = getattr(torch, _BY_BITS[name].name)
-            plain: NDArray[Any] = tensor.view(bits).numpy().view(getattr(ml_dtypes, name))
+            plain: NDArray[Any] = tensor.view(bits).numpy().view(DTYPES[name])
             return plain
         out: NDArray[Any] = tensor.numpy()
         return out

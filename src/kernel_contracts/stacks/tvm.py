@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernel_contracts.measurement.exchange import kind_of
 from kernel_contracts.stacks.base import Plain
 
 ACCUMULATOR, TARGET = "KC_TVM_ACCUMULATOR", "KC_TVM_TARGET"
@@ -65,9 +66,7 @@ class TvmStack(Plain):
         import tvm
 
         if not isinstance(value, tvm.runtime.Tensor):
-            kind = type(value)
-            what = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
-            raise TypeError(f"it is a {what}; return a tvm.runtime.Tensor")
+            raise TypeError(f"it is a {kind_of(value)}; return a tvm.runtime.Tensor")
         if str(value.dtype) not in _HELD:
             raise TypeError(f"it is a tvm.runtime.Tensor of {value.dtype}, which is no number format")
         out: NDArray[Any] = value.numpy()

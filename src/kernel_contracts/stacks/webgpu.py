@@ -24,6 +24,7 @@ from kernel_contracts.errors import TargetError
 from kernel_contracts.measurement import sources
 from kernel_contracts.measurement.adapter import KernelFile
 from kernel_contracts.measurement.calls import Scope, Tensor
+from kernel_contracts.measurement.exchange import kind_of
 from kernel_contracts.stacks.base import Plain
 
 _SETTINGS = ("formats", "global", "kernel")
@@ -85,9 +86,7 @@ class WebGpuStack(Plain):
 
     def from_native(self, value: Any) -> NDArray[Any]:
         if not isinstance(value, DeviceArray):
-            kind = type(value)
-            what = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
-            raise TypeError(f"it is a {what}; return a kernel_contracts.stacks.webgpu.DeviceArray")
+            raise TypeError(f"it is a {kind_of(value)}; return a kernel_contracts.stacks.webgpu.DeviceArray")
         count = int(np.prod(value.shape, dtype=np.int64))
         data = bytearray(value.queue.read_buffer(value.buffer))
         out: NDArray[Any] = np.frombuffer(data, value.dtype, count).reshape(value.shape)

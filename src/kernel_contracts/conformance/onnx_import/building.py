@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernel_contracts.conformance.model_file import Step
-from kernel_contracts.conformance.model_moves import move
+from kernel_contracts.conformance.model_moves import MOVES, move
 from kernel_contracts.errors import UsageError
 
 FLOATS = ("float64", "float32", "float16")
 """Types of numbers that a model's arrays may have."""
-MOVING = ("reshape", "permute", "expand", "concat", "select")
 
 
 class NoOperation(UsageError):
@@ -80,7 +79,7 @@ class Builder:
         parameters: Mapping[str, Any] | None = None, refused: str = "",
     ) -> Value:  # fmt: skip
         """One step that gives one array; named like the node, moves with their operation added."""
-        label = f"{self.node} {operation}" if operation in MOVING else self.node
+        label = f"{self.node} {operation}" if operation in MOVES else self.node
         name = self._unique(label)
         taken = tuple(self._taken(v) for v in inputs)
         self.steps.append(Step(name, operation, taken, (f"{name}:0",), dict(parameters or {})))

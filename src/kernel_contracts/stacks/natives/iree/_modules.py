@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import ml_dtypes
 import numpy as np
 
+from kernel_contracts.measurement.exchange import DTYPES
 from kernel_contracts.stacks.iree import loaded, typed
 
 Array = Any
@@ -56,7 +56,7 @@ def literal(value: float, element: str) -> str:
     """A number as a module spells it: by its bits where it is a float, so that none is lost."""
     if element not in _HELD:
         return str(int(value))
-    held = np.array([value], getattr(ml_dtypes, _HELD[element], _HELD[element]))
+    held = np.array([value], DTYPES[_HELD[element]])
     return f"0x{int(held.view(f'u{held.itemsize}')[0]):0{2 * held.itemsize}X}"
 
 
