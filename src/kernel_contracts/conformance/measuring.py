@@ -65,8 +65,11 @@ class Job:
 
     @property
     def question(self) -> tuple[str, ...]:
-        """Cells with the same question share inputs and what the oracle says, on every platform."""
-        return (self.contract.name, self.contract.digest, self.bound.label, str(self.seed))
+        """Cells with the same question share inputs and what the oracle says, on every platform.
+
+        Requirement: jobs are of one run, where a name stands for one contract and all have one seed.
+        """
+        return (self.contract.name, self.bound.label)
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,16 +189,22 @@ class Session:
         return self._asked(instance) if self.known is None else self.known.answer(instance, self._asked)
 
     def _asked(self, instance: Instance) -> tuple[dict[str, Bounded], Truth]:
+        bounded, wanted = self.bounded(instance), self._wanted()
+        real = {n: i for n, i in wanted.items() if bounded[n].v.dtype.kind == "f" and not n.startswith("output ")}
+        if not real:
+            return bounded, Truth("exact", {"": (np.zeros(()), np.zeros(()))}, 0.0)
+        return bounded, consult(self.ladder, instance, self.bound.context, real, bounded)
+
+    def bounded(self, instance: Instance) -> dict[str, Bounded]:
+        """Radius of everything that is judged; no oracle is asked."""
+        return bound_of(instance, self.bound.context, self._wanted())
+
+    def _wanted(self) -> dict[str, int]:
         wanted = {f"{k}": c.before for k, c in enumerate(self.bound.claims)}
         wanted |= {f"{k} target": c.target for k, c in enumerate(self.bound.claims) if c.target is not None}
         wanted |= {f"{k} where": c.where for k, c in enumerate(self.bound.claims) if c.where is not None}
         wanted |= {n: i for n, i in self.bound.judged.outputs.items() if n.startswith("output ")}
-        bounded = bound_of(instance, self.bound.context, wanted)
-        real = {n: i for n, i in wanted.items() if bounded[n].v.dtype.kind == "f" and not n.startswith("output ")}
-        truth = consult(self.ladder, instance, self.bound.context, real, bounded)
-        if not real:
-            truth = Truth("exact", {"": (np.zeros(()), np.zeros(()))}, 0.0)
-        return bounded, truth
+        return wanted
 
     def admitted(
         self, instance: Instance, bounded: Mapping[str, Bounded], truth: Truth, outputs: Mapping[str, Array]

@@ -32,5 +32,5 @@ def _under(
 ) -> float:
     looser = replace(session.bound, context=context)
     other = type(session)(session.contract, looser, session.kernel, session.ladder)
-    admitted = other.admitted(instance, other.truth(instance)[0], truth, outputs)
+    admitted = other.admitted(instance, other.bounded(instance), truth, outputs)
     return max((float(j.acceptance.ratios(j.candidate).max(initial=0.0)) for j in admitted), default=0.0)
