@@ -10,6 +10,14 @@ import typer
 
 if TYPE_CHECKING:
     from kernel_contracts.conformance.assessment import Assessment
+    from kernel_contracts.conformance.verifying import Reason
+
+
+def refused(reasons: Sequence[Reason]) -> typer.Exit:
+    """Every reason on a line of its own; what to end the command with."""
+    for reason in reasons:
+        typer.echo(f"invalid  {reason}")
+    return typer.Exit(1)
 
 
 def show(statement: Mapping[str, Any], found: Sequence[Assessment] = ()) -> None:

@@ -30,30 +30,24 @@ def countersign(
     """
     from datetime import UTC, datetime
 
-    from kernel_contracts.cli.certified import show, show_keys
+    from kernel_contracts.cli.certified import refused, show, show_keys
     from kernel_contracts.cli.files import writing
-    from kernel_contracts.cli.verify import contents
     from kernel_contracts.conformance import assessing, assessment, confirming, keys, verifying
     from kernel_contracts.conformance.certificate import sign
     from kernel_contracts.conformance.rerunning import rerun as again
 
     keys.require()
     first, signer = keys.public(pub), keys.signer(key)
-    parts = verifying.parts(contents(certificate))
+    parts = verifying.read_parts(certificate)
     statement, reasons = verifying.opened(parts[0], first)
     if statement is not None:
-        reasons += verifying.alone(statement, datetime.now(UTC))
-        if kernel:
-            reasons += confirming.kernel(statement, kernel)
-        reasons += [*confirming.evidence(statement, run), *confirming.run(statement, run, beside or ())]
+        reasons += confirming.against(statement, datetime.now(UTC), target=kernel, root=run, beside=beside or ())
     if statement is not None and not reasons:
         assessing.require_other(parts, signer.public_key.keyid)
         done = again(statement, run, rerun, kernel, each=True)
         reasons += done.reasons()
-    for reason in reasons:
-        typer.echo(f"invalid  {reason}")
     if reasons or statement is None:
-        raise typer.Exit(1)
+        raise refused(reasons)
     now = datetime.now(UTC)
     said = assessing.assessed(parts[0], done, signed_by=first.keyid, now=now)
     both = assessing.bundle([*parts, sign(said, signer).encode()])

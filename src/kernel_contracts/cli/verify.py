@@ -41,24 +41,22 @@ def verify(
     """
     from datetime import UTC, datetime
 
-    from kernel_contracts.cli.certified import show, show_keys
+    from kernel_contracts.cli.certified import refused, show, show_keys
     from kernel_contracts.conformance import assessment, confirming, keys, verifying
     from kernel_contracts.errors import UsageError
 
     keys.require()
     if rerun and run is None:
         raise UsageError("--rerun takes its calls from a run; name it with --run")
-    now, parts = datetime.now(UTC), verifying.parts(contents(certificate))
+    now, parts = datetime.now(UTC), verifying.read_parts(certificate)
     given = {key.keyid: (key, place) for place in pub for key in (keys.public(place),)}
     trusted = [key for key, _ in given.values()]
     statement, reasons = verifying.opened(parts[0], *trusted)
     found: list[Assessment] = []
+    signed: list[str] = []
     if statement is not None:
-        reasons += verifying.alone(statement, now)
-        if kernel:
-            reasons += confirming.kernel(statement, kernel)
-        if run is not None:
-            reasons += [*confirming.evidence(statement, run), *confirming.run(statement, run, beside or ())]
+        signed = list(verifying.enveloped(parts[0])[0].signatures)
+        reasons += confirming.against(statement, now, target=kernel, root=run, beside=beside or ())
         if here:
             reasons += _here(statement, kernel)
         if rerun and run is not None and not reasons:
@@ -67,24 +65,12 @@ def verify(
             found = assessment.assessments(parts, trusted, now)
             if run is not None and found:
                 found = _recorded(found, statement, run)
-            reasons += assessment.unheard(found, verifying.enveloped(parts[0])[0].signatures, list(given))
-    for reason in reasons:
-        typer.echo(f"invalid  {reason}")
+            reasons += assessment.unheard(found, signed, list(given))
     if reasons or statement is None:
-        raise typer.Exit(1)
+        raise refused(reasons)
     show(statement, found)
-    show_keys(list(verifying.enveloped(parts[0])[0].signatures), {k: place for k, (_, place) in given.items()}, found)
+    show_keys(signed, {k: place for k, (_, place) in given.items()}, found)
     typer.echo("valid")
-
-
-def contents(certificate: Path) -> bytes:
-    """The bytes of a certificate. UsageError where it cannot be read."""
-    from kernel_contracts.errors import UsageError
-
-    try:
-        return certificate.read_bytes()
-    except OSError as error:
-        raise UsageError(f"cannot read {certificate}: {error.strerror}; check the path") from error
 
 
 def _recorded(found: list[Assessment], statement: Mapping[str, Any], run: Path) -> list[Assessment]:

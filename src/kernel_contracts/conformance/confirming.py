@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,23 @@ from kernel_contracts.conformance.grounds import Held, calibration_path
 from kernel_contracts.conformance.manifest import Cell, manifest_from
 from kernel_contracts.conformance.profiles import APART
 from kernel_contracts.conformance.readings import Reading, read
-from kernel_contracts.conformance.verifying import Reason
+from kernel_contracts.conformance.verifying import Reason, alone
 from kernel_contracts.errors import UsageError
 from kernel_contracts.measurement.target import parse, sha256
 
 Statement = Mapping[str, Any]
+
+
+def against(
+    statement: Statement, now: datetime, *, target: str = "", root: Path | None = None, beside: Sequence[Path] = ()
+) -> Iterator[Reason]:
+    """All that can be said without a measurement: of the certificate itself, of the kernel's file, of the run."""
+    yield from alone(statement, now)
+    if target:
+        yield from kernel(statement, target)
+    if root is not None:
+        yield from evidence(statement, root)
+        yield from run(statement, root, beside)
 
 
 def kernel(statement: Statement, target: str) -> Iterator[Reason]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from kernel_contracts.conformance import keys
 from kernel_contracts.conformance.assessment import Assessment, assessments, regraded
-from kernel_contracts.conformance.verifying import enveloped, misformed, parts
+from kernel_contracts.conformance.verifying import enveloped, misformed, read_parts
 from kernel_contracts.errors import UsageError
 
 
@@ -55,7 +55,4 @@ def _lifted(a: Assessment, statement: Mapping[str, Any]) -> list[tuple[Mapping[s
 
 def _parts(place: Path) -> list[bytes]:
     keys.require()
-    try:
-        return parts(place.read_bytes())
-    except OSError as error:
-        raise UsageError(f"cannot read {place}: {error.strerror}; check the path") from error
+    return read_parts(place)

@@ -11,13 +11,14 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from kernel_contracts.conformance.certificate import ENVELOPE, bounds95, moment, validity
 from kernel_contracts.conformance.levels import grade, grounds_from
 from kernel_contracts.conformance.profiles import profile_from
 from kernel_contracts.contracts.evidence import Verdict
-from kernel_contracts.errors import KernelContractsError
+from kernel_contracts.errors import KernelContractsError, UsageError
 from kernel_contracts.measurement.fingerprint import digest
 from kernel_contracts.report.records import schema
 
@@ -59,6 +60,14 @@ def parts(data: bytes) -> list[bytes]:
         except (ValueError, RecursionError):
             return [line for line in data.splitlines() if line.strip()] or [data]
     return [data]
+
+
+def read_parts(place: Path) -> list[bytes]:
+    """The same of a file. UsageError where it cannot be read."""
+    try:
+        return parts(place.read_bytes())
+    except OSError as error:
+        raise UsageError(f"cannot read {place}: {error.strerror}; check the path") from error
 
 
 def misformed(statement: Any, kind: str = "certificate") -> str:
