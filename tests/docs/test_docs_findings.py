@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -14,13 +14,8 @@ FOLDER = docs_pages.REPOSITORY / "benchmarks"
 
 
 @pytest.fixture(scope="module")
-def findings() -> ModuleType:
-    sys.path.insert(0, str(FOLDER))
-    try:
-        import findings as module
-    finally:
-        sys.path.remove(str(FOLDER))
-    return module
+def findings(script: Callable[[str], ModuleType]) -> ModuleType:
+    return script("findings")
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -57,6 +58,23 @@ def cases() -> dict[str, Case]:
         "embedding": Case(rows, {"rows": wide[index]}, "V D N"),
         "scatter_add": Case(updates, {"y": added}, "V D N"),
     }
+
+
+def own(stack: Stack, operation: str, *arrays: Any, **scalars: Any) -> Any:
+    """What a stack's own operation gives, called here: NumPy arrays in and out, a tuple where there are several."""
+    module, _, name = natives(stack.name)[operation].partition(":")
+    function = stack.compiled(getattr(importlib.import_module(module), name))
+    found = function(*(stack.to_native(np.asarray(a), "") for a in arrays), **scalars)
+    return tuple(map(stack.from_native, found)) if isinstance(found, list | tuple) else stack.from_native(found)
+
+
+def assert_right(stack: Stack, operation: str) -> None:
+    """That a stack's own operation, one of those above, is right."""
+    case = cases()[operation]
+    got = own(stack, operation, *case.inputs.values(), **case.scalars)
+    (expected,) = case.outputs.values()
+    assert got.dtype == np.float32
+    np.testing.assert_allclose(got, expected, rtol=3e-6, atol=3e-6)
 
 
 def scope(case: Case) -> Scope:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,13 +18,8 @@ FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 
 @pytest.fixture(scope="module")
-def job() -> ModuleType:
-    sys.path.insert(0, str(FOLDER))
-    try:
-        import other_stacks as module
-    finally:
-        sys.path.remove(str(FOLDER))
-    return module
+def job(script: Callable[[str], ModuleType]) -> ModuleType:
+    return script("other_stacks")
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -45,11 +45,7 @@ func.func @same(%x: tensor<?x?xf32>) -> tensor<?x?xf32> {
 """
 
 
-def own(operation: str, *arrays: Any, **scalars: Any) -> Any:
-    module, _, name = natives("iree")[operation].partition(":")
-    given = [STACK.to_native(np.asarray(a), "cpu") for a in arrays]
-    found = getattr(importlib.import_module(module), name)(*given, **scalars)
-    return tuple(map(STACK.from_native, found)) if isinstance(found, list | tuple) else STACK.from_native(found)
+own = functools.partial(own_operations.own, STACK)
 
 
 @pytest.fixture
@@ -92,11 +88,7 @@ def test_numbers_are_written_by_their_bits() -> None:
 @needed
 @pytest.mark.parametrize("name", sorted(own_operations.ESSENTIAL))
 def test_its_own_operations_are_right(name: str) -> None:
-    case = own_operations.cases()[name]
-    got = own(name, *case.inputs.values(), **case.scalars)
-    (expected,) = case.outputs.values()
-    assert got.dtype == np.float32
-    np.testing.assert_allclose(got, expected, rtol=3e-6, atol=3e-6)
+    own_operations.assert_right(STACK, name)
 
 
 @needed

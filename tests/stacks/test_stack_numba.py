@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
+import functools
 from pathlib import Path
 
 import numpy as np
+import own_operations
 import pytest
 
 from kernel_contracts.measurement.calls import ArrayIn
@@ -46,9 +47,7 @@ def kernels(tmp_path: Path) -> str:
     return str(tmp_path / "kernels.py")
 
 
-def own(operation: str, *arrays: np.ndarray, **scalars: float) -> np.ndarray:
-    module, _, name = natives("numba")[operation].partition(":")
-    return STACK.compiled(getattr(importlib.import_module(module), name))(*arrays, **scalars)
+own = functools.partial(own_operations.own, STACK)
 
 
 @pytest.mark.parametrize("name", ["plain", "decorated", "host"])

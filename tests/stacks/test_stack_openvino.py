@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import subprocess
 import sys
@@ -25,11 +26,7 @@ from kernel_contracts.stacks.openvino import STACK
 needed = pytest.mark.skipif(not STACK.available(), reason=f"OpenVINO is not installed: {STACK.install_hint()}")
 
 
-def own(operation: str, *arrays: Any, **scalars: Any) -> Any:
-    module, _, name = natives("openvino")[operation].partition(":")
-    given = [STACK.to_native(np.asarray(a), "cpu") for a in arrays]
-    found = getattr(importlib.import_module(module), name)(*given, **scalars)
-    return tuple(map(STACK.from_native, found)) if isinstance(found, tuple) else STACK.from_native(found)
+own = functools.partial(own_operations.own, STACK)
 
 
 def saved(path: Path, **ports: Any) -> str:
@@ -63,11 +60,7 @@ def test_without_it_a_sentence_says_so() -> None:
 @needed
 @pytest.mark.parametrize("name", sorted(own_operations.ESSENTIAL))
 def test_its_own_operations_are_right(name: str) -> None:
-    case = own_operations.cases()[name]
-    got = own(name, *case.inputs.values(), **case.scalars)
-    (expected,) = case.outputs.values()
-    assert got.dtype == np.float32
-    np.testing.assert_allclose(got, expected, rtol=3e-6, atol=3e-6)
+    own_operations.assert_right(STACK, name)
 
 
 @needed

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
+import functools
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import own_operations
 import pytest
 
 from kernel_contracts.errors import UsageError
@@ -183,10 +184,7 @@ def test_what_a_kernel_does_wrong_is_seen(kernels: str) -> None:
         assert kernel.call([ArrayIn("x", x)]).defect == "wrong_type"
 
 
-def own(operation: str, *arrays: np.ndarray, **scalars: float) -> np.ndarray:
-    module, _, name = natives("tinygrad")[operation].partition(":")
-    function = STACK.compiled(getattr(importlib.import_module(module), name))
-    return STACK.from_native(function(*(STACK.to_native(a, "") for a in arrays), **scalars))
+own = functools.partial(own_operations.own, STACK)
 
 
 @needed
