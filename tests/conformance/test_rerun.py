@@ -80,6 +80,14 @@ def test_an_honest_certificate_holds_when_its_calls_are_made_again(folder: Path)
     assert done.stdout.endswith("valid\n")
 
 
+@pytest.mark.parametrize("kernel", ["mine.py", "mine.py:doubled"])
+def test_the_kernel_may_be_named_by_its_file_alone_whatever_else_is_asked(kernel: str, folder: Path) -> None:
+    _certified(folder)
+    done = _verified(folder, "--kernel", kernel, "--here", "--rerun", 2)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 of the certified calls made again, none fails" in done.stdout
+
+
 def test_a_kernel_that_was_swapped_behind_its_digest_fails(folder: Path) -> None:
     _certified(folder)
     (folder / "factor.txt").write_text("2.001", encoding="utf-8")

@@ -88,7 +88,8 @@ def _here(statement: Mapping[str, Any], kernel: str) -> list[Reason]:
     from kernel_contracts.measurement.process import Kernel
 
     platform = statement["predicate"]["platform"]
-    with Kernel(kernel or real_target("builtin:add", platform["stack"]), stack=platform["stack"]) as loaded:
+    named = bool(kernel) and not kernel.endswith(".py")  # a file alone says which code, and names nothing to load
+    with Kernel(kernel if named else real_target("builtin:add", platform["stack"]), stack=platform["stack"]) as loaded:
         facts = loaded.load().fingerprint
     reasons = list(here(statement, facts))
     if not reasons:
