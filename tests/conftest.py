@@ -10,7 +10,11 @@ from types import ModuleType
 
 import pytest
 
+from kernel_contracts.heap import keep_freed_memory
+
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+
+keep_freed_memory()
 
 
 @pytest.fixture(scope="session")

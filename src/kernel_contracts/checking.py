@@ -33,6 +33,8 @@ from kernel_contracts.vocabulary import vocabulary
 _COSTLY = {Outcome.HUNG: "hung", Outcome.CRASHED: "crashed", Outcome.OUT_OF_MEMORY: "ran out of memory"}
 #: A contract is given up after so many of them in a row, or in all.
 _IN_A_ROW, _ENDINGS = 3, 5
+#: Calls that shrinking a hang may take: one that hangs again takes the whole time limit.
+_HANGS = 2
 
 Watch = Callable[[Contract, Bound, int, int, Observation], None]
 """Called after each case: contract, dtypes, number done, number planned, what was seen."""
@@ -195,7 +197,8 @@ def check_contract(
         finding = replace(finding, notes=(*finding.notes, _given_up(seen, len(cases))))
     if finding.verdict is Verdict.VIOLATES and finding.witness is not None and options.shrink:
         plain = Session(contract, bound, kernel, ladder())
-        attempts = _ENDINGS if finding.witness.outcome in _COSTLY else ATTEMPTS
+        ended = finding.witness.outcome
+        attempts = _HANGS if ended is Outcome.HUNG else _ENDINGS if ended in _COSTLY else ATTEMPTS
         first = finding.witness
 
         def alike(seen: Observation) -> bool:

@@ -15,6 +15,7 @@ NAME = PACKAGE.name
 TIERS = {
     "errors": 0,
     "formats": 0,
+    "heap": 0,
     "version": 0,
     "language": 1,
     "numerics": 1,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,7 @@ from kernel_contracts.measurement.emulated import Emulated
 from kernel_contracts.measurement.experiments import experiments
 from kernel_contracts.measurement.known import Known
 from kernel_contracts.measurement.session import Session
+from kernel_contracts.numerics.interpret import Instance
 from kernel_contracts.oracles import ladder
 from kernel_contracts.vocabulary import vocabulary
 
@@ -61,6 +64,27 @@ def test_what_does_not_fit_is_made_again(monkeypatch: pytest.MonkeyPatch) -> Non
     shared = Known()
     shared.left = 100
     assert measured("sum-accumulator", shared) == measured("sum-accumulator", None)
+
+
+def test_what_a_contract_admits_is_made_once_for_an_answer_that_is_kept() -> None:
+    contract = CONTRACTS["sum-accumulator"]
+    bound = contract.bound[0]
+    plan = classes()[contract.class_id].plan(contract, bound)
+    case = experiments()[plan.experiment].cases(contract, bound, plan, seed=1, samples=1)[0]
+    session = Session(contract, bound, Emulated(contract, bound), ladder(), (), Known())
+    instance = Instance(bound.judged, case.dims, session.inputs(case), {})
+    outputs = {"y": np.zeros(1)}
+    bounded, truth = session.truth(instance)
+    first, second = (next(session.admitted(instance, bounded, truth, outputs)) for _ in range(2))
+    assert first.acceptance is second.acceptance
+    wider = {n: replace(b, e=b.radius() + 1.0) for n, b in bounded.items()}
+    other = next(session.admitted(instance, wider, truth, outputs)).acceptance
+    assert (other.tolerance > first.acceptance.tolerance).all()
+    session.known.left = 0
+    full = session.truth(Instance(bound.judged, case.dims, {"x": np.ones_like(instance.inputs["x"])}, {}))
+    alone = [next(session.admitted(instance, *full, outputs)).acceptance for _ in range(2)]
+    assert alone[0] is not alone[1]
+    np.testing.assert_array_equal(alone[0].tolerance, alone[1].tolerance)
 
 
 @pytest.mark.parametrize("contract", [c for c in CONTRACTS.values() if not c.dims], ids=lambda c: c.name)

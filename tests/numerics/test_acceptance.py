@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import kernel_contracts.numerics.acceptance as acceptance_module
 from kernel_contracts.formats import BF16, FORMATS, FP16, FP32, FP64, INT64
 from kernel_contracts.numerics.acceptance import Acceptance, from_bounded
 from kernel_contracts.numerics.bounded import BoundContext, Bounded, clean, quantum_of
@@ -26,6 +27,59 @@ def ratio(acceptance: Acceptance, y: float) -> float:
 @pytest.mark.parametrize("rounded", [False, True])
 def test_nan_is_never_a_pass(v: float, e: float, rounded: bool) -> None:
     assert ratio(within(v, 0.0 if np.isinf(v) else e, "fp64", rounded=rounded), np.nan) == np.inf
+
+
+NUMBERS = st.sampled_from([0.0, -0.0, 1.0, 1.0 + 2.0**-52, -3.5, 1e300, -1e300, 5e-324, np.inf, -np.inf, np.nan])
+
+
+def by_definition(y: float, center: float, below: float, above: float, tolerance: float, free: bool) -> float:
+    """The ratio of one element, from what the docstring says of it."""
+    if free:
+        return 0.0
+    with np.errstate(all="ignore"):
+        offset = np.float64(y) - np.float64(center)
+    admitted = y == center if np.isinf(center) else below <= offset <= above
+    if np.isinf(y) and admitted:
+        return 0.0
+    with np.errstate(all="ignore"):
+        ratio = np.float64(0.0) if offset == 0 else abs(offset) / np.float64(tolerance)
+    if np.isnan(ratio) or np.isinf(y):
+        ratio = np.float64(np.inf)
+    return float(min(ratio, 1.0) if admitted else max(ratio, 1.0 + 2.0**-40))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_ratios_are_those_of_each_element_whatever_lies_beside_it(data: st.DataObject) -> None:
+    """Also across the ends of the blocks in which they are computed."""
+    size = data.draw(st.sampled_from([1, 5, acceptance_module._BLOCK, 2 * acceptance_module._BLOCK + 3]))
+    y, center = np.full(size, 2.0), np.full(size, 2.0)
+    radius, free = np.full(size, 0.25), np.zeros(size, bool)
+    edge = acceptance_module._BLOCK
+    places = sorted({p for p in (0, 1, edge - 1, edge, 2 * edge, size - 1) if p < size})
+    for p in places:
+        y[p], center[p], free[p] = data.draw(NUMBERS), data.draw(NUMBERS), data.draw(st.booleans())
+        radius[p] = data.draw(st.sampled_from([0.0, 5e-324, 0.5, 1e300, np.inf]))
+    with np.errstate(over="ignore", invalid="ignore"):
+        held = Acceptance(FP64, center, -radius, radius, free, radius)
+        found = held.ratios(y)
+    due = [by_definition(y[p], center[p], -radius[p], radius[p], radius[p], free[p]) for p in places]
+    assert [found[p] for p in places] == due
+    assert np.count_nonzero(found) == np.count_nonzero(due)
+
+
+def test_what_is_admitted_does_not_depend_on_the_size_of_the_array() -> None:
+    rng = np.random.default_rng(4)
+    n = 2 * acceptance_module._BLOCK + 3
+    v, e = rng.standard_normal(n) * 2.0 ** rng.integers(-30, 30, n), np.abs(rng.standard_normal(n)) * 2.0**-20
+    v[:: n // 7], e[:: n // 5] = np.inf, np.inf
+    v[3], e[4], v[acceptance_module._BLOCK] = np.nan, 0.0, -np.inf
+    for fmt, rounded in ((FP32, True), (BF16, True), (FP32, False)):
+        whole = from_bounded(Bounded(v, e), fmt, rounded=rounded)
+        for some in (slice(0, 9), slice(acceptance_module._BLOCK - 2, acceptance_module._BLOCK + 3), slice(n - 4, n)):
+            part = from_bounded(Bounded(v[some], e[some]), fmt, rounded=rounded)
+            for name in ("below", "above", "free", "tolerance"):
+                np.testing.assert_array_equal(getattr(whole, name)[some], getattr(part, name))
 
 
 def test_an_infinity_is_right_only_where_the_interval_reaches_it() -> None:

@@ -34,6 +34,7 @@ from kernel_contracts.cli import (
     verify,
 )
 from kernel_contracts.errors import KernelContractsError, LanguageError
+from kernel_contracts.heap import keep_freed_memory
 
 app = typer.Typer(
     name="kc",
@@ -72,6 +73,7 @@ _INTERRUPTED = 130
 
 def main(arguments: list[str] | None = None) -> None:
     """The entry point. Never shows a traceback."""
+    keep_freed_memory()
     try:
         status = app(args=arguments, standalone_mode=False) or 0
         if status == _INTERRUPTED:  # the parser's word for Ctrl-C

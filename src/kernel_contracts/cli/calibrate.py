@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kernel_contracts.heap import keep_freed_memory
+
 if TYPE_CHECKING:
     from kernel_contracts.calibration import Calibration
     from kernel_contracts.casebook.running import Trial
@@ -119,7 +121,7 @@ def _run(
         for task in tasks:
             yield _job(task, seed, score, watch)
         return
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=keep_freed_memory) as pool:
         futures = [pool.submit(_job, task, seed, score) for task in tasks]
         try:
             for future in as_completed(futures):

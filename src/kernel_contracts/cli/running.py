@@ -21,6 +21,7 @@ from kernel_contracts.cli.files import writing
 from kernel_contracts.contracts.evidence import Observation, Verdict
 from kernel_contracts.contracts.model import Bound, Contract
 from kernel_contracts.errors import UsageError
+from kernel_contracts.heap import keep_freed_memory
 from kernel_contracts.measurement.calls import LoadReport
 from kernel_contracts.measurement.fingerprint import digest
 from kernel_contracts.measurement.process import Kernel
@@ -148,7 +149,7 @@ class Run:
     ) -> Iterator[Result]:
         limits = (self.stack, self.device, self.timeout, self.memory)
         platform = digest(report.fingerprint)
-        with ProcessPoolExecutor(self.jobs, mp_context=get_context("spawn")) as pool:
+        with ProcessPoolExecutor(self.jobs, mp_context=get_context("spawn"), initializer=keep_freed_memory) as pool:
             futures = [pool.submit(_one, real, limits, contract, bound, options) for contract, bound in pairs]
             try:
                 for future in as_completed(futures):

@@ -17,6 +17,7 @@ from multiprocessing.process import BaseProcess
 
 from kernel_contracts.conformance.measuring import Bench, Job, Measured, without
 from kernel_contracts.contracts.evidence import Finding, Verdict
+from kernel_contracts.heap import keep_freed_memory
 
 _TRIES = 2
 """How often a cell is begun before it is given up: a process of ours that dies twice at the same cell dies of it."""
@@ -28,6 +29,7 @@ def _serve(pipe: Connection) -> None:
     """The program of a measuring process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent ends us
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # ended in the middle of a cell: the kernel's process is, too
+    keep_freed_memory()
     bench = Bench()
     try:
         while True:

@@ -13,6 +13,7 @@ import numpy as np
 
 from kernel_contracts.contracts.evidence import Case
 from kernel_contracts.measurement.oracle import Truth
+from kernel_contracts.numerics.acceptance import Acceptance
 from kernel_contracts.numerics.bounded import Array, Bounded
 from kernel_contracts.numerics.interpret import Instance
 
@@ -29,6 +30,8 @@ class Known:
     def __init__(self) -> None:
         self._inputs: dict[Hashable, dict[str, Array]] = {}
         self._answers: dict[Hashable, tuple[Instance, Answer]] = {}
+        self._admitted: dict[tuple[int, int], tuple[Acceptance, ...]] = {}
+        """By the identities of an answer that is kept, and so of nothing else; empty before anybody has asked."""
         self._digests: dict[int, tuple[Array, bytes]] = {}
         self.left = BUDGET
 
@@ -55,7 +58,21 @@ class Known:
             if not self._fits(_size(made)):
                 return made
             kept = self._answers[key] = (instance, made)
+            self._admitted[id(made[0]), id(made[1])] = ()
         return kept[1]
+
+    def admitted(
+        self, bounded: Mapping[str, Bounded], truth: Truth, make: Callable[[], tuple[Acceptance, ...]]
+    ) -> tuple[Acceptance, ...]:
+        """What the contract admits, claim by claim: made once for what `answer` gave, each time for anything else."""
+        key = id(bounded), id(truth)
+        kept = self._admitted.get(key)
+        if kept:
+            return kept
+        made = make()
+        if kept is not None and self._fits(sum(_bytes(a.below, a.above, a.tolerance, a.free) for a in made)):
+            self._admitted[key] = made
+        return made
 
     def _key(self, instance: Instance) -> Hashable:
         inputs = tuple((n, x.dtype.str, x.shape, self._digest(x)) for n, x in sorted(instance.inputs.items()))
@@ -95,4 +112,8 @@ def _digest(x: Array) -> bytes:
 def _size(answer: Answer) -> int:
     bounded, truth = answer
     arrays = [a for b in bounded.values() for a in (b.v, b.e)] + [a for c in truth.centers.values() for a in c]
+    return _bytes(*arrays)
+
+
+def _bytes(*arrays: Array | float) -> int:
     return sum(np.asarray(a).nbytes for a in arrays)

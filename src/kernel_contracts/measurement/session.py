@@ -16,10 +16,10 @@ import numpy as np
 
 from kernel_contracts.contracts.evidence import Case, Observation, Outcome, OutputReading
 from kernel_contracts.contracts.model import Bound, Contract
-from kernel_contracts.contracts.tolerance import Environment, apply
 from kernel_contracts.contracts.values import constant
 from kernel_contracts.errors import ArithmeticScopeError
 from kernel_contracts.formats import FP64, Format
+from kernel_contracts.measurement.admitting import acceptances
 from kernel_contracts.measurement.calls import LOOKS, CallResult
 from kernel_contracts.measurement.cases import item_of
 from kernel_contracts.measurement.compare import constant_outputs, read, returned_input
@@ -32,7 +32,7 @@ from kernel_contracts.measurement.requests import handed, tensor_spec
 from kernel_contracts.measurement.spawning import Spawner
 from kernel_contracts.measurement.tampering import told
 from kernel_contracts.measurement.what_if import what_if
-from kernel_contracts.numerics.acceptance import Acceptance, from_bounded
+from kernel_contracts.numerics.acceptance import Acceptance
 from kernel_contracts.numerics.bounded import Array, Bounded
 from kernel_contracts.numerics.dims import evaluate as size_of
 from kernel_contracts.numerics.domains import FLOAT64
@@ -210,39 +210,15 @@ class Session:
         self, instance: Instance, bounded: Mapping[str, Bounded], truth: Truth, outputs: Mapping[str, Array]
     ) -> Iterator[Judged]:
         """What each claim admits, beside what the kernel gave."""
-        context = self.bound.context
-        reference = {
-            n.removeprefix("output "): np.asarray(b.v, dtype=np.float64)
-            for n, b in bounded.items()
-            if n.startswith("output ")
-        }
-        for k, claim in enumerate(self.bound.claims):
-            own = bounded[str(k)]
-            key = str(k) if claim.target is None else f"{k} target"
-            center = truth.centers.get(key) if own.v.dtype.kind == "f" else None
-            if claim.exact:
-                own = replace(own, e=0.0)
-            if claim.target is not None:
-                own = replace(own, v=np.broadcast_to(np.asarray(bounded[key].v, dtype=np.float64), np.shape(own.v)))
-                center = (
-                    None
-                    if center is None
-                    else (np.broadcast_to(center[0], own.v.shape), np.broadcast_to(center[1], own.v.shape))
-                )
-            acceptance = from_bounded(own, claim.format, rounded=claim.rounded, center=center, flush=context.flush)
-            if not claim.exact and claim.format.is_real:
-                names = {
-                    **instance.dims,
-                    **instance.scalars,
-                    **{n: np.asarray(x, dtype=np.float64) for n, x in instance.inputs.items()},
-                }
-                subject = acceptance.center
-                environment = Environment(self.bound.dtypes, names, reference, subject)
-                acceptance = apply(self.contract.tolerance, acceptance, environment, claim.format)
-            if claim.where is not None:
-                off = ~np.broadcast_to(np.asarray(bounded[f"{k} where"].v, dtype=bool), acceptance.free.shape)
-                acceptance = replace(acceptance, free=acceptance.free | off)
+        accepted = self._accepted(instance, bounded, truth)
+        for claim, acceptance in zip(self.bound.claims, accepted, strict=True):
             yield Judged(claim.text, acceptance, self._candidate(claim.output, claim.program, instance, outputs))
+
+    def _accepted(self, instance: Instance, bounded: Mapping[str, Bounded], truth: Truth) -> tuple[Acceptance, ...]:
+        def make() -> tuple[Acceptance, ...]:
+            return tuple(acceptances(self.contract, self.bound, instance, bounded, truth))
+
+        return make() if self.known is None else self.known.admitted(bounded, truth, make)
 
     def _candidate(self, output: str, program: Any, instance: Instance, outputs: Mapping[str, Array]) -> Array:
         if output:
