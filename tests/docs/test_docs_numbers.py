@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Callable
+from types import ModuleType
 
 import docs_pages
 
@@ -31,3 +34,12 @@ def test_the_contract_shown_is_that_of_the_library() -> None:
     (block,) = [b for b in docs_pages.blocks("kc") if b.page.name == "README.md"]
     library = {c.name: c for c in standard_library(vocabulary())}
     assert block.text.strip() == library["gemm-accumulator"].source.strip()
+
+
+def test_tables_of_verified_products_are_those_of_the_results(script: Callable[[str], ModuleType]) -> None:
+    page = (docs_pages.REPOSITORY / "docs" / "howto" / "freivalds.md").read_text("utf-8")
+    results = json.loads((docs_pages.REPOSITORY / "benchmarks" / "results" / "freivalds.json").read_text("utf-8"))
+    tables = script("freivalds_tables").tables(results)
+    assert [table for table in tables if table not in page] == []
+    assert f"No honest product of {results['alarms']['products']:,} was accused" in page
+    assert results["alarms"]["accused"] == []
