@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from kernel_contracts.measurement.experiments import Experiment, experiments
 from kernel_contracts.measurement.known import Known
 from kernel_contracts.measurement.minimise import ATTEMPTS, shrink
 from kernel_contracts.measurement.session import Session
+from kernel_contracts.measurement.spawning import Started
 from kernel_contracts.measurement.witness import Witness
 from kernel_contracts.numerics.mutants import mutants
 from kernel_contracts.oracles import ladder
@@ -161,10 +163,12 @@ def measured(
 def check_contract(
     contract: Contract, bound: Bound, kernel: Callee, options: Options, *, seed: int, watch: Watch | None = None,
     report: LoadReport | None = None, extra: Sequence[Case] = (), known: Known | None = None,
+    started: Started | None = None,
 ) -> Result:  # fmt: skip
     """Measures one contract for one choice of dtypes and judges it. `extra` cases come before the planned ones.
 
-    `known` keeps inputs and oracle answers, for other kernels under this very contract and choice.
+    `known` keeps inputs and oracle answers, for other kernels under this very contract and choice; `started` keeps
+    processes of the kernel, for its other choices.
     """
     began = time.perf_counter()
     klass = classes()[contract.class_id]
@@ -173,7 +177,7 @@ def check_contract(
     plan = klass.plan(contract, bound)
     experiment = experiments()[plan.experiment]
     cases = experiment.cases(contract, bound, plan, seed=seed, samples=options.samples, fixed=fixed)
-    session = Session(contract, bound, kernel, ladder(), tuple(mutants()), known)
+    session = Session(contract, bound, kernel, ladder(), tuple(mutants()), known, started)
     cases = [*extra, *experiment.completed(session, cases)]
     seen: list[Observation] = []
     for done, case in enumerate(cases, 1):
@@ -231,8 +235,11 @@ def check_all(
     """Every contract and dtype choice in turn, as results come."""
     seed = options.seed if options.seed is not None else secrets.randbits(63)
     for contract in contracts:
-        for bound in select(contract, native, options):
-            yield check_contract(contract, bound, kernel, options, seed=seed, watch=watch, report=report)
+        with closing(Started()) as started:
+            for bound in select(contract, native, options):
+                yield check_contract(
+                    contract, bound, kernel, options, seed=seed, watch=watch, report=report, started=started
+                )
 
 
 def witness_of(result: Result, report: LoadReport, *, target: str, stack: str, device: str) -> Witness | None:

@@ -13,6 +13,7 @@ from kernel_contracts.conformance.measuring import Bench, Job, Measured
 from kernel_contracts.conformance.platforms import platforms
 from kernel_contracts.conformance.running import Run, Wanted
 from kernel_contracts.conformance.workers import Workers, _Slot
+from kernel_contracts.measurement.process import Kernel
 from kernel_contracts.measurement.session import Session
 
 KERNELS = ("good", "wrong", "slow", "crashing", "overwriting")
@@ -76,6 +77,42 @@ def test_kernels_stay_open_within_an_operation_and_one_that_cannot_start_ends_no
     assert kernel._worker.alive
     bench.close()
     assert not bench._kernels
+
+
+REPEATED = """
+contract doubled version 1.0 implements C-ORD-02 {
+  scope     double for P in {fp32, fp64} (x: P[N]) -> y: P[N]
+  pre       N in 1..64
+  post      y within tolerance of reference
+            and policy determinism = run_to_run across runs(2), processes(1), threads(1)
+  tolerance derived
+  reference { y = round(x * 2, P) in P }
+  measure { inputs normal
+            shapes one
+            samples 2 }
+}
+"""
+
+
+def test_other_processes_serve_all_dtypes_of_a_kernel_and_no_other_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(run_cases.written(tmp_path))
+    (tmp_path / "repeated.kc").write_text(REPEATED, encoding="utf-8")
+    run = Run(Wanted(("repeated.kc",), platforms((), ["good=k.py:good", "slow=k.py:slow"]), seed=5), tmp_path / "o")
+    next(iter(run.go()))
+    started: list[Kernel] = []
+    plain = Kernel.spawn
+    monkeypatch.setattr(Kernel, "spawn", lambda self, e: (started.append(plain(self, e)), started[-1])[1])
+    bench = Bench()
+    counts = []
+    for plan in run.plans:
+        assert bench.measure(plan.job).record["result"]["verdict"] == "conforms"
+        counts.append((plan.job.platform.name, plan.job.bound.dtypes["P"], len(started)))
+    assert counts == [("good", "fp32", 2), ("good", "fp64", 2), ("slow", "fp32", 4), ("slow", "fp64", 4)]
+    assert [k._worker is None for k in started] == [True, True, False, False]
+    bench.close()
+    assert all(k._worker is None for k in started)
 
 
 def test_a_process_is_dealt_its_own_question_first(jobs: list[Job]) -> None:

@@ -6,8 +6,9 @@ import secrets
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, TextIO
@@ -26,6 +27,7 @@ from kernel_contracts.measurement.calls import LoadReport
 from kernel_contracts.measurement.fingerprint import digest
 from kernel_contracts.measurement.process import Kernel
 from kernel_contracts.measurement.ranked import Ranks, opened
+from kernel_contracts.measurement.spawning import Started
 from kernel_contracts.report.records import kernel_record, line, result_record, trace_record
 from kernel_contracts.report.terminal import console, story, summary_line, totals
 from kernel_contracts.signatures import signatures
@@ -136,8 +138,13 @@ class Run:
                     _write(traces, line(trace_record(contract, bound, seen, kernel=report.sha256, platform=platform)))
 
             assert options.seed is not None
-            for contract, bound in pairs:
-                yield check_contract(contract, bound, kernel, options, seed=options.seed, watch=watch, report=report)
+            for _, choices in groupby(pairs, key=lambda pair: pair[0].name):
+                with closing(Started()) as started:
+                    for contract, bound in choices:
+                        yield check_contract(
+                            contract, bound, kernel, options, seed=options.seed, watch=watch, report=report,
+                            started=started,
+                        )  # fmt: skip
 
     def _parallel(
         self,

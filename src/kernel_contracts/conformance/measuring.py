@@ -26,6 +26,7 @@ from kernel_contracts.measurement.known import Known
 from kernel_contracts.measurement.process import Kernel
 from kernel_contracts.measurement.ranked import Ranks, opened
 from kernel_contracts.measurement.session import Session
+from kernel_contracts.measurement.spawning import Started
 from kernel_contracts.numerics.bounded import Array
 from kernel_contracts.oracles import ladder
 from kernel_contracts.report.records import kernel_record, line, result_record, trace_record
@@ -64,12 +65,12 @@ class Job:
         return self.contract.operation
 
     @property
-    def question(self) -> tuple[str, ...]:
-        """Cells with the same question share inputs and what the oracle says, on every platform.
+    def question(self) -> str:
+        """Cells with the same question share inputs and what the oracle says, for each choice of dtypes.
 
         Requirement: jobs are of one run, where a name stands for one contract and all have one seed.
         """
-        return (self.contract.name, self.bound.label)
+        return self.contract.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +94,14 @@ class Bench:
     def __init__(self) -> None:
         self._operation = ""
         self._kernels: dict[tuple[str, ...], Kernel | Ranks] = {}
-        self._asked: Job | None = None
-        self._known = Known()
+        self._question = ""
+        self._asked: dict[str, tuple[Job, Known]] = {}
+        """For each choice of dtypes of the question, the first job and what is known since."""
+        self._started: tuple[tuple[str, ...], Started] = ((), Started())
+        """Other processes of the kernel asked last, for its next choice of dtypes."""
 
     def close(self) -> None:
+        self._started[1].close()
         for key in list(self._kernels):
             self._drop(key)
 
@@ -107,7 +112,7 @@ class Bench:
 
     def measure(self, job: Job) -> Measured:
         """The cell. Whatever the kernel does is in the record; a platform that cannot be used is one, too."""
-        job = self._shared(job)
+        job, known = self._shared(job)
         try:
             kernel = self._opened(job)
             report = kernel.load()
@@ -115,18 +120,27 @@ class Bench:
             self._drop(job.kernel)
             return without(job, Finding(Verdict.INAPPLICABLE, str(error)), unavailable=True)
         try:
-            return self._measured(job, kernel, report)
+            return self._measured(job, kernel, report, known)
         except ArithmeticScopeError as impossible:  # the stack has no such format, or no input meets the contract
             return without(job, Finding(Verdict.INAPPLICABLE, str(impossible)))
         except KernelContractsError as error:
             self._drop(job.kernel)
             return without(job, Finding(Verdict.ERROR, str(error)))
 
-    def _shared(self, job: Job) -> Job:
-        """The job with the contract of the one before where that is the same, and what is known of it."""
-        if self._asked is None or self._asked.question != job.question:
-            self._asked, self._known = job, Known()
-        return replace(job, contract=self._asked.contract, bound=self._asked.bound)
+    def _shared(self, job: Job) -> tuple[Job, Known]:
+        """The job with the contract of one before where that is the same, and what is known of it."""
+        if self._question != job.question:
+            self._question, self._asked = job.question, {}
+        first, known = self._asked.setdefault(job.bound.label, (job, Known()))
+        return replace(job, contract=first.contract, bound=first.bound), known
+
+    def _others(self, job: Job) -> Started:
+        """Other processes of this kernel: those that the contract's last choice of dtypes used, if it was on it."""
+        key = (*job.kernel, job.question)
+        if self._started[0] != key:
+            self._started[1].close()
+            self._started = (key, Started())
+        return self._started[1]
 
     def _opened(self, job: Job) -> Kernel | Ranks:
         if self._operation != job.operation:
@@ -143,13 +157,14 @@ class Bench:
         self._kernels[job.kernel] = kernel  # the one used last is dropped last
         return kernel
 
-    def _measured(self, job: Job, kernel: Kernel | Ranks, report: LoadReport) -> Measured:
+    def _measured(self, job: Job, kernel: Kernel | Ranks, report: LoadReport, known: Known) -> Measured:
         fixed = fixed_cases(job.contract, job.bound, job.seed)
         options = Options(samples=job.samples, seed=job.seed)
         result = check_contract(
-            job.contract, job.bound, kernel, options, seed=job.seed, report=report, extra=fixed, known=self._known
-        )
-        session = Session(job.contract, job.bound, kernel, ladder(), known=self._known)
+            job.contract, job.bound, kernel, options, seed=job.seed, report=report, extra=fixed, known=known,
+            started=self._others(job),
+        )  # fmt: skip
+        session = Session(job.contract, job.bound, kernel, ladder(), known=known)
         asking = _Asking(session, result.observations)
         answers = asking.answers(fixed, partial(inputs_of, session))
         others = {}

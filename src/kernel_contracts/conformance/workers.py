@@ -112,7 +112,7 @@ class Workers:
                 yield found
 
     def _deal(self, waiting: list[Job]) -> None:
-        """Gives every idle process a job: the question that it has just answered, for another platform, at best."""
+        """Gives every idle process a job: the question that it has just answered, for other dtypes, at best."""
         while waiting and len(self.slots) < self.count and all(s.job for s in self.slots):
             self.slots.append(_started())
         for slot in self.slots:
@@ -127,10 +127,11 @@ class Workers:
     def _next(self, last: Job | None, waiting: Sequence[Job]) -> Job:
         """The best job for a process that has just measured `last`."""
         busy = {s.job.operation for s in self.slots if s.job}
+        own = (j for j in waiting if last and (j.question, j.kernel) == (last.question, last.kernel))
         same = (j for j in waiting if last and j.question == last.question)
         near = (j for j in waiting if last and j.operation == last.operation)
         fresh = (j for j in waiting if j.operation not in busy)
-        return next(same, None) or next(near, None) or next(fresh, None) or waiting[0]
+        return next(own, None) or next(same, None) or next(near, None) or next(fresh, None) or waiting[0]
 
 
 def _started() -> _Slot:

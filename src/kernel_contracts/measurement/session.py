@@ -29,7 +29,7 @@ from kernel_contracts.measurement.inputs.base import Request, families
 from kernel_contracts.measurement.known import Known
 from kernel_contracts.measurement.oracle import Oracle, Truth, consult
 from kernel_contracts.measurement.requests import handed, tensor_spec
-from kernel_contracts.measurement.spawning import Spawner
+from kernel_contracts.measurement.spawning import Spawner, Started
 from kernel_contracts.measurement.tampering import told
 from kernel_contracts.measurement.what_if import what_if
 from kernel_contracts.numerics.acceptance import Acceptance
@@ -55,14 +55,14 @@ class Session:
 
     def __init__(
         self, contract: Contract, bound: Bound, kernel: Callee, ladder: tuple[Oracle, ...], mutants: Sequence[str] = (),
-        known: Known | None = None,
+        known: Known | None = None, started: Started | None = None,
     ) -> None:  # fmt: skip
         self.contract, self.bound, self.kernel = contract, bound, kernel
         self.ladder, self.known = ladder, known
         self._diagnoser = Diagnoser(bound, mutants)
         if hasattr(kernel, "announced"):  # a process may run a kernel file, which has no signature of its own
             kernel.announced = contract, bound
-        self.others = Spawner(kernel)
+        self.others = Spawner(kernel, started)
         self.looks_left = LOOKS
 
     # ------------------------------------------------------------------------------------------------ one case
