@@ -12,12 +12,14 @@ and so on the same inputs. Exit status 1 where an accusation does not stand.
 from __future__ import annotations
 
 import argparse
+import base64
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import mpmath
 import numpy as np
 from rich.console import Console
@@ -92,3 +94,211 @@ def probabilities(q: Array, k: Array, causal: bool) -> Array:
         rows, columns = np.indices(s.shape[-2:])
         s = np.where(columns <= rows, s, mpmath.mpf("-inf"))
     return softmax(s)
+
+
+def nearest(value: Any, fmt: str) -> Any:
+    """The number of a format that is nearest, ties to even."""
+    if not mpmath.isfinite(value) or value == 0:
+        return value
+    precision, least = {"fp64": (53, -1022), "fp32": (24, -126), "fp16": (11, -14), "bf16": (8, -126)}[fmt]
+    exponent = max(int(mpmath.floor(mpmath.log(abs(value), 2))), least)
+    unit = mpmath.mpf(2) ** (exponent - precision + 1)
+    return mpmath.nint(value / unit) * unit
+
+
+def largest(row: Array, sign: int = 1) -> Any:
+    """NaN where there is one."""
+    return next((x for x in row if mpmath.isnan(x)), sign * max(sign * x for x in row))
+
+
+def first_largest(row: Array) -> int:
+    """The place of the first NaN, else of the first largest number."""
+    top = largest(row)
+    return next(k for k, x in enumerate(row) if (mpmath.isnan(x) if mpmath.isnan(top) else x == top))
+
+
+class Call:
+    """The inputs of one witness, its parameters, and the element that is asked for."""
+
+    def __init__(self, witness: Mapping[str, Any]) -> None:
+        self.arrays = {name: decoded(value) for name, value in witness["inputs"].items()}
+        self.scalars: Mapping[str, Any] = witness["case"]["scalars"]
+        self.fmt: str = witness["case"]["dtypes"]["P"]
+        self.output: str = witness["seen"]["output"]
+        self.at: tuple[int, ...] = tuple(witness["seen"]["index"])
+
+    def __getitem__(self, name: str) -> Array:
+        """A whole input."""
+        return exact(self.arrays[name])
+
+    def row(self, name: str = "x") -> Array:
+        """The last axis of an input, at the element's place on the axes before."""
+        return exact(self.arrays[name][self.at[: self.arrays[name].ndim - 1]])
+
+
+def decoded(value: Mapping[str, Any]) -> Array:
+    """An input as float64 or integers, from its bytes."""
+    names = {"fp64": "float64", "fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
+    dtype = ml_dtypes.bfloat16 if value["format"] == "bf16" else names.get(value["format"], value["format"])
+    flat = np.frombuffer(base64.b64decode(value["bytes"]), dtype=dtype)
+    return flat.reshape(value["shape"]).astype(np.float64 if value["format"] in names else np.int64)
+
+
+def normalized(x: Array, eps: float) -> Array:
+    return (x - mean(x)) / SQRT(variance(x) + mpmath.mpf(eps))
+
+
+def layernorm_backward(c: Call) -> Any:
+    eps = c.scalars["eps"]
+    if c.output == "dbeta":
+        return c["g"][:, c.at[0]].sum() + ZERO
+    if c.output == "dgamma":
+        return (c["g"] * normalized(c["x"], eps))[:, c.at[0]].sum() + ZERO
+    x, h = c.row(), c.row("g") * c["gamma"]
+    n = normalized(x, eps)
+    slopes = (h - mean(h) - n * mean(h * n)) / SQRT(variance(x) + mpmath.mpf(eps))
+    return slopes[c.at[-1]]
+
+
+def attention(c: Call) -> Any:
+    b, h, row, column = c.at
+    q, k, v = (exact(c.arrays[n][b, h]) for n in "QKV")
+    return (probabilities(q, k, c.scalars.get("causal", False))[row] * v[:, column]).sum()
+
+
+def attention_backward(c: Call) -> Any:
+    b, h, row, column = c.at
+    q, k, v, g = (exact(c.arrays[n][b, h]) for n in "QKVG")
+    p = probabilities(q, k, c.scalars.get("causal", False))
+    z = p * (product(g, turned(v)) - (g * product(p, v)).sum(axis=-1, keepdims=True)) / mpmath.sqrt(q.shape[-1])
+    left, right = {"dQ": (z, k), "dK": (turned(z), q), "dV": (turned(p), g)}[c.output]
+    return (left[row] * right[:, column]).sum() + ZERO
+
+
+def cross_entropy(c: Call) -> Any:
+    rows = log_softmax(c["x"])
+    return -sum(row[int(t)] for row, t in zip(rows, c.arrays["target"], strict=True)) / len(rows)
+
+
+def max_pool_backward(c: Call) -> Any:
+    window, stride = c.scalars["window"], c.scalars["stride"]
+    x, g = c.row(), exact(c.arrays["g"][c.at[0]])
+    hit = [j for j in range(len(g)) if j * stride + first_largest(x[j * stride : j * stride + window]) == c.at[1]]
+    return sum((g[j] for j in hit), ZERO)
+
+
+def max_pool(c: Call) -> Any:
+    start = c.at[1] * c.scalars["stride"]
+    return largest(c.row()[start : start + c.scalars["window"]])
+
+
+def rmsnorm(c: Call) -> Any:
+    x = c.row()
+    return (x / SQRT(mean(x * x) + mpmath.mpf(c.scalars["eps"])) * c["weight"])[c.at[-1]]
+
+
+def element(function: Callable[[Any], Any]) -> Callable[[Call], Any]:
+    """Of an operation on each element alone."""
+    return lambda c: function(exact([c.arrays["x"][c.at]]))[0]
+
+
+DEFINITIONS: Mapping[str, Callable[[Call], Any]] = {
+    "all_reduce_max": lambda c: largest(exact(c.arrays["x"][(slice(None), *c.at[1:])])),
+    "argmax": lambda c: mpmath.mpf(first_largest(c.row())),
+    "attention": attention,
+    "attention_backward": attention_backward,
+    "cross_entropy": cross_entropy,
+    "cumsum": lambda c: c.row()[: c.at[-1] + 1].sum() + ZERO,
+    "erf": element(ERF),
+    "exp": element(EXP),
+    "gelu": element(gelu),
+    "gelu_backward": lambda c: exact([c.arrays["g"][c.at]])[0] * gelu_slope(exact([c.arrays["x"][c.at]]))[0],
+    "gelu_tanh": element(gelu_tanh),
+    "layernorm": lambda c: (normalized(c.row(), c.scalars["eps"]) * c["gamma"] + c["beta"])[c.at[-1]],
+    "layernorm_backward": layernorm_backward,
+    "log_softmax": lambda c: log_softmax(c.row())[c.at[-1]],
+    "max": lambda c: largest(c.row()),
+    "max_pool": max_pool,
+    "max_pool_backward": max_pool_backward,
+    "mean": lambda c: mean(c.row())[0],
+    "min": lambda c: largest(c.row(), -1),
+    "mul_chain": lambda c: nearest(element(lambda x: x * 1000)(c), c.fmt) * mpmath.mpf("0.75"),
+    "multiply_add": lambda c: nearest(
+        exact([c.arrays["a"][c.at]])[0] * exact([c.arrays["b"][c.at]])[0], c.fmt
+    ) + exact([c.arrays["c"][c.at]])[0],
+    "norm": lambda c: mpmath.sqrt((c.row() ** 2).sum()),
+    "relu": lambda c: largest([exact([c.arrays["x"][c.at]])[0], ZERO]),
+    "rmsnorm": rmsnorm,
+    "scale": lambda c: element(lambda x: x * mpmath.mpf(c.scalars["s"]))(c),
+    "silu": element(lambda x: x / (1 + EXP(-x))),
+    "softmax": lambda c: softmax(c.row())[c.at[-1]],
+    "sqrt": element(SQRT),
+    "sum": lambda c: c.row().sum() + ZERO,
+    "variance": lambda c: variance(c.row())[0],
+}  # fmt: skip
+
+
+def judged(witness: Mapping[str, Any], operation: str) -> dict[str, Any]:
+    """What the definition says of the element, and whether the accusation stands."""
+    seen, call = witness["seen"], Call(witness)
+    due = DEFINITIONS[operation](call)
+    got, oracle = mpmath.mpf(seen["got"]), mpmath.mpf(seen["oracle"])
+    if seen["tolerance"] == 0:
+        due = due if operation == "argmax" else nearest(due, call.fmt)
+        near = bool(oracle == due) or bool(mpmath.isnan(oracle) and mpmath.isnan(due))
+        right = bool(got == due) or bool(mpmath.isnan(got) and mpmath.isnan(due))
+        return {"due": float(due), "off": None, "oracle_off": None, "stands": near and not right}
+    off, apart = (abs(x - due) / mpmath.mpf(seen["tolerance"]) for x in (got, oracle))
+    stands = not mpmath.isnan(due) and bool(mpmath.isnan(off) or off > 1) and bool(apart <= NEAR)
+    return {"due": float(due), "off": float(off), "oracle_off": float(apart), "stands": stands}
+
+
+def opinions(run: Path) -> list[dict[str, Any]]:
+    """A row for each violation of a run."""
+    cells = {p.relative_to(run / "cells"): json.loads(p.read_text("utf-8")) for p in (run / "cells").rglob("*.json")}
+    rows = []
+    for path, cell in sorted(cells.items()):
+        result = cell["result"]
+        if result["verdict"] != "violates":
+            continue
+        conform = [
+            other["platform"] for q, other in cells.items()
+            if q.parts[1:] == path.parts[1:] and other["result"]["verdict"] == "conforms"
+        ]  # fmt: skip
+        row = {"platform": cell["platform"], "contract": result["contract"], "class": result["class"],
+               "dtypes": path.stem, "signature": result["signature"], "conform": sorted(conform)}  # fmt: skip
+        witness = json.loads((run / "witness" / path).read_text("utf-8"))
+        seen = witness["seen"]
+        if "index" not in seen or result["class"] == "C-EXC-02":
+            rows.append(row | {"what": "no value", "stands": None})
+        elif result["operation"] not in DEFINITIONS:
+            rows.append(row | {"what": f"no definition of {result['operation']} here", "stands": None})
+        else:
+            element = {k: seen[k] for k in ("output", "index", "got", "oracle", "tolerance")}
+            rows.append(row | {"what": "value", **element, **judged(witness, result["operation"])})
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path)
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    given = parser.parse_args()
+    rows = opinions(given.run)
+    lines = ",\n".join(json.dumps(row) for row in rows)
+    given.out.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+    table = Table("platform", "contract", "dtypes", "signature", "got", "due", "error / tolerance", "conform", "stands")
+    for r in (r for r in rows if r["what"] == "value"):
+        off = "" if r["off"] is None else f"{r['off']:.3g}"
+        table.add_row(r["platform"], r["contract"], r["dtypes"], r["signature"], f"{r['got']:.6g}", f"{r['due']:.6g}",
+                      off, str(len(r["conform"])), {True: "yes", False: "NO"}[r["stands"]])  # fmt: skip
+    console = Console(width=170)
+    console.print(table)
+    counts = Counter(r["what"] if r["stands"] is None else "stands" if r["stands"] else "DOES NOT STAND" for r in rows)
+    console.print(f"{len(rows)} violations: " + ", ".join(f"{n} {what}" for what, n in counts.most_common()))
+    if counts["DOES NOT STAND"]:
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -286,6 +286,32 @@ def test_a_first_call_that_is_right_and_later_ones_that_are_not() -> None:
     assert seen.detail.startswith("the first call is right, the call on other inputs")
 
 
+def test_a_kernel_that_is_wrong_on_other_inputs_is_wrong_there_whatever_came_before(tmp_path: Path) -> None:
+    """Sums of ones are right, sums in fp16 of anything else are not: the order of calls has nothing to do with it."""
+    (tmp_path / "k.py").write_text(
+        "import numpy as np\n"
+        "def narrow(x):\n"
+        "    return np.add.accumulate(x.astype(np.float16), axis=-1, dtype=np.float16)[:, -1].astype(x.dtype)\n"
+        "seen = []\n"
+        "def second(x):\n"
+        "    seen.append(1)\n"
+        "    return x.sum(axis=-1) * np.float32(1.01 if len(seen) == 2 else 1)\n"
+    )
+    for name, defect in (("narrow", ""), ("second", "first_call_differs")):
+        with Kernel(f"{tmp_path}/k.py:{name}") as kernel:
+            session = kp.session(SUM, kernel)
+            case = kp.case(SUM, "ones", R=3, N=40)
+            seen = EXPERIMENT.measure(session, case)
+            assert seen.violating, name
+            assert seen.defect == defect, (name, seen.detail)
+            # the case is the one to run again: of the inputs themselves, or of the calls in their order
+            assert (seen.case == case) is bool(defect)
+            if not defect:
+                assert seen.case.family == "normal"
+                again = EXPERIMENT.measure(kp.session(SUM, kernel), seen.case)
+                assert again.outputs[0].worst == seen.outputs[0].worst
+
+
 def test_arrays_passed_as_out_count_as_the_answer() -> None:
     def kernel(x: Any, *, out: Any = None, schedule: int = 0) -> Any:
         made = np.zeros(len(x), x.dtype) if out is None else out

@@ -66,7 +66,7 @@ class Answer:
     label: str
     """`first call`, `second call`, the name of a schedule, `fresh process`, ..."""
     kind: str
-    """plain, schedule, process; other for a call without a schedule on other inputs."""
+    """plain, schedule, process; other for a call without a schedule on other inputs, alone for a process's first."""
     seen: Observation
     outputs: Mapping[str, Array]
     raw: tuple[NDArray[Any], ...]
@@ -84,6 +84,8 @@ class Trial:
 
     space: Space
     variations: Variations
+    other_case: Case
+    """The case whose inputs are the other ones."""
     answers: list[Answer] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     """Schedules that raised at these sizes, or that the autotuner leaves out."""
@@ -103,7 +105,13 @@ class Trial:
     @property
     def reference(self) -> Answer | None:
         """Some right answer to the case's own inputs."""
-        return next((a for a in self.answers if a.right and a.kind != "other"), None)
+        return next((a for a in self.answers if a.right and a.kind not in ("other", "alone")), None)
+
+    @property
+    def other_wrong(self) -> Answer | None:
+        """A wrong answer to other inputs where every call on the case's own is right: it may be the inputs' doing."""
+        own = all(a.right for a in self.of("plain"))
+        return next((a for a in self.of("other") if own and not a.right), None)
 
 
 def space_of(kernel: Callee, parameter: str, dims: Mapping[str, int]) -> Space:
@@ -116,17 +124,18 @@ def space_of(kernel: Callee, parameter: str, dims: Mapping[str, int]) -> Space:
 def try_all(session: Session, case: Case, inputs: Mapping[str, Array]) -> Trial:
     """Every schedule, every call. Stops at the first plain call that ends otherwise than by returning."""
     variations = variations_of(session.contract)
-    trial = Trial(space_of(session.kernel, variations.parameter, case.dims), variations)
+    trial = Trial(space_of(session.kernel, variations.parameter, case.dims), variations, case)
     walk = _Walk(session, case, inputs, trial)
     if walk.plain() and walk.schedules():
         walk.processes()
+        walk.alone()
     return trial
 
 
 class _Walk:
     def __init__(self, session: Session, case: Case, inputs: Mapping[str, Array], trial: Trial) -> None:
         self.session, self.case, self.inputs, self.trial = session, case, inputs, trial
-        self.others = _other_inputs(session, case)
+        self.trial.other_case, self.others = _other_inputs(session, case)
         self._judged: dict[tuple[bytes, bool, bool], Observation] = {}
 
     def plain(self) -> bool:
@@ -161,8 +170,8 @@ class _Walk:
         for out in (False, True) if self.trial.space.out else (False,):
             under = Under(self.session.kernel, self._way(index, out))
             # memory that the schedules share then holds the other inputs' answer throughout, not half of this one's
-            self.session.called(self.case, self.others, self._plain())
-            between, former, _ = self.session.called(self.case, self.others, under)
+            self.session.called(self.trial.other_case, self.others, self._plain())
+            between, former, _ = self.session.called(self.trial.other_case, self.others, under)
             if between.outcome is Outcome.RAISED:
                 self.trial.refused.append(label)  # a schedule may say that it does not fit; a tuner passes it over
                 return True
@@ -189,6 +198,15 @@ class _Walk:
                         return
         self.trial.processes = True
 
+    def alone(self) -> None:
+        """Other inputs that went wrong after a right call, as the first call of a process: is it they or the order?"""
+        if self.trial.other_wrong is None or self.session.others.used >= _PROCESSES:
+            return
+        with self.session.others.once({}) as other:
+            if other is not None:
+                under = Under(other, self._way(0 if self.trial.space.required else None))
+                self._answer(under, "first call of a new process, on other inputs", "alone", {}, self.others)
+
     def _way(self, index: int | None, out: bool = False) -> Way:
         if index is None and not out:
             return Way()
@@ -198,11 +216,12 @@ class _Walk:
         self, under: Under, label: str, kind: str, former: Mapping[str, Array],
         inputs: Mapping[str, Array] | None = None,
     ) -> bool:  # fmt: skip
-        base, outputs, _ = self.session.called(self.case, inputs or self.inputs, under)
+        case = self.case if inputs is None else self.trial.other_case
+        base, outputs, _ = self.session.called(case, inputs or self.inputs, under)
         if self._stopped(base, kind, label):
             return False
-        seen = self._compared(base, outputs, kind == "schedule", inputs)
-        kind = kind if inputs is None else "other"
+        seen = replace(self._compared(base, outputs, kind == "schedule", inputs), case=self.case)
+        kind = "other" if kind == "plain" and inputs is not None else kind
         self.trial.answers.append(Answer(label, kind, seen, outputs, under.raw, former))
         return True
 
@@ -211,7 +230,7 @@ class _Walk:
         if base.outcome is Outcome.RETURNED and not base.defect and not base.mutated:
             return False
         told = f"{base.detail} ({label})" if base.detail else label
-        self.trial.answers.append(Answer(label, kind, replace(base, detail=told), {}, ()))
+        self.trial.answers.append(Answer(label, kind, replace(base, case=self.case, detail=told), {}, ()))
         return True
 
     def _compared(
@@ -240,11 +259,12 @@ def _nth(k: int) -> str:
     return names[k] if k < len(names) else f"call {k + 1}"
 
 
-def _other_inputs(session: Session, case: Case) -> dict[str, Array]:
-    """Other numbers of the same sizes and formats."""
+def _other_inputs(session: Session, case: Case) -> tuple[Case, dict[str, Array]]:
+    """A case of the same sizes and formats, and its numbers."""
     for family in ("normal", case.family):
+        other = replace(case, family=family, seed=case.seed ^ 0x5EED)
         try:
-            return session.inputs(replace(case, family=family, seed=case.seed ^ 0x5EED))
+            return other, session.inputs(other)
         except ArithmeticScopeError:
             continue
     raise ArithmeticScopeError(f"there are no other inputs for {case.family}")

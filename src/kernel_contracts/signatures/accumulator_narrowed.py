@@ -32,12 +32,20 @@ def match(evidence: Evidence) -> str | None:
     if evidence.explanation() is None and evidence.witness.facts.get("freivalds") == "accumulator_narrowed":
         return evidence.witness.detail
     if evidence.explanation() is None and failing & PROBES and failing <= PROBES | SUMS:
-        lost = next(o for o in evidence.failing if o.case.family.partition("(")[0] in PROBES)
-        return (
-            f"sums that fit {evidence.accumulator_bits} bits exactly come out wrong under {lost.case.family}: "
-            f"fewer than {evidence.accumulator_bits} bits effective"
-        )
+        return _exact_sums(evidence)
     return None
+
+
+def _exact_sums(evidence: Evidence) -> str | None:
+    """Where a probe's sums admit one value and come out as another; of a function of sums that tells nothing."""
+    probed = (o for o in evidence.failing if o.case.family.partition("(")[0] in PROBES)
+    lost = next((o for o in probed if any(r.exact_wrong for r in o.outputs)), None)
+    if lost is None:
+        return None
+    return (
+        f"sums that fit {evidence.accumulator_bits} bits exactly come out wrong under {lost.case.family}: "
+        f"fewer than {evidence.accumulator_bits} bits effective"
+    )
 
 
 RULE = Rule("accumulator_narrowed", "Sums kept in fewer bits than declared.", 45, match)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernel_contracts.contracts.evidence import Observation
-from kernel_contracts.signatures.base import Evidence
+from kernel_contracts.signatures.base import EXPLAINS, Evidence
 
 _STAKES = ("input_at_stake", "result_at_stake", "moved_at_stake")
 
@@ -16,11 +16,18 @@ def flushed(evidence: Evidence, *kinds: str) -> tuple[Observation, ...]:
 
 
 def explains(evidence: Evidence) -> bool:
-    """Whether every failure is none where subnormal numbers may be flushed, and has zeros among what is wrong."""
+    """Whether every failure is none where subnormal numbers may be flushed, and has zeros among what is wrong.
+
+    Not where some known fault reproduces every failure that was tried, too.
+    """
     failing = evidence.failing
     if not failing or any(o.readings.get("flushing_ratio", 2.0) > 1.0 for o in failing):
         return False
-    return evidence.explanation() is None and all(any(r.zeros for r in o.outputs) for o in failing)
+    best = evidence.explanation()
+    tried = [o for o in failing if o.hypotheses]
+    if best is not None and all(o.hypotheses.get(best[0], 1.0) <= EXPLAINS for o in tried):
+        return False
+    return all(any(r.zeros for r in o.outputs) for o in failing)
 
 
 def threshold(evidence: Evidence) -> str:
