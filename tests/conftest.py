@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
 from collections.abc import Callable
@@ -15,6 +16,12 @@ from kernel_contracts.heap import keep_freed_memory
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 keep_freed_memory()
+
+
+def pytest_collection_finish() -> None:
+    """The tests themselves, thousands of them, stay to the end: the collector of garbage need not look at them."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

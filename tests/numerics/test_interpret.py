@@ -272,6 +272,8 @@ def test_results_are_forgotten_after_their_last_use(kind: str, monkeypatch: pyte
         return walk(i, keep, make_leaf, observed)
 
     monkeypatch.setattr(interpret, "_walk", walking)
+    gc.collect()
+    gc.freeze()  # what other tests left is not looked through each time
     run = {"evaluate": lambda: evaluate(given), "bound": lambda: bound(given, BoundContext()),
            "emulate": lambda: emulate(given, EmulateContext())}[kind]  # fmt: skip
     run()
