@@ -206,6 +206,12 @@ def rmsnorm(c: Call) -> Any:
     return (x / SQRT(mean(x * x) + mpmath.mpf(c.scalars["eps"])) * c["weight"])[c.at[-1]]
 
 
+def scatter(c: Call) -> Any:
+    """The last update of a place stays."""
+    hits = np.flatnonzero(c.arrays["index"] == c.at[0])
+    return exact([c.arrays["updates"][hits[-1], c.at[1]] if hits.size else c.arrays["base"][c.at]])[0]
+
+
 def element(function: Callable[[Any], Any]) -> Callable[[Call], Any]:
     """Of an operation on each element alone."""
     return lambda c: function(exact([c.arrays["x"][c.at]]))[0]
@@ -239,6 +245,7 @@ DEFINITIONS: Mapping[str, Callable[[Call], Any]] = {
     "relu": lambda c: largest([exact([c.arrays["x"][c.at]])[0], ZERO]),
     "rmsnorm": rmsnorm,
     "scale": lambda c: element(lambda x: x * mpmath.mpf(c.scalars["s"]))(c),
+    "scatter": scatter,
     "scatter_add": lambda c: (
         exact(c.arrays["base"])[c.at] + exact(c.arrays["updates"][c.arrays["index"] == c.at[0], c.at[1]]).sum()
     ),
