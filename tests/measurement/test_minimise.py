@@ -9,6 +9,7 @@ import kernels_in_process as kp
 import numpy as np
 import pytest
 
+from kernel_contracts.checking import Options, check_contract
 from kernel_contracts.classes.judging import fails
 from kernel_contracts.contracts.evidence import Case, Layout, Observation, Outcome
 from kernel_contracts.contracts.precondition import holds
@@ -109,3 +110,16 @@ def test_sizes_of_a_finite_set_and_of_a_high_range_shrink_too() -> None:
     )
     best, _ = shrunk(pair, lambda x: x, kp.case(pair, M=512, N=900))
     assert best.case.dims == {"M": 128, "N": 300}
+
+
+def test_a_hang_is_shrunk_within_two_calls() -> None:
+    """Each of them takes the whole time limit; a crash is over at once and may be looked into further."""
+    calls = {}
+    for outcome in (Outcome.HUNG, Outcome.CRASHED):
+        kernel = kp.Function(lambda a, b, outcome=outcome: CallResult(outcome, "1 s"))
+        found = check_contract(*GEMM, kernel, Options(samples=12), seed=3)
+        assert found.finding.witness is not None
+        assert found.finding.witness.outcome is outcome
+        calls[outcome] = len(kernel.calls) - sum(not o.skipped for o in found.observations)
+    assert calls[Outcome.HUNG] == 2
+    assert 2 < calls[Outcome.CRASHED] <= 5
