@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -234,9 +235,18 @@ def check_all(
 ) -> Iterator[Result]:  # fmt: skip
     """Every contract and dtype choice in turn, as results come."""
     seed = options.seed if options.seed is not None else secrets.randbits(63)
-    for contract in contracts:
+    pairs = ((contract, bound) for contract in contracts for bound in select(contract, native, options))
+    yield from check_pairs(pairs, kernel, options, seed=seed, watch=watch, report=report)
+
+
+def check_pairs(
+    pairs: Iterable[tuple[Contract, Bound]], kernel: Callee, options: Options, *, seed: int,
+    watch: Watch | None = None, report: LoadReport | None = None,
+) -> Iterator[Result]:  # fmt: skip
+    """Contracts with their choices of dtypes, those of one contract side by side: they share processes."""
+    for _, choices in groupby(pairs, key=lambda pair: pair[0].name):
         with closing(Started()) as started:
-            for bound in select(contract, native, options):
+            for contract, bound in choices:
                 yield check_contract(
                     contract, bound, kernel, options, seed=seed, watch=watch, report=report, started=started
                 )

@@ -6,9 +6,8 @@ import secrets
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, TextIO
@@ -16,7 +15,7 @@ from typing import Any, TextIO
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from kernel_contracts.api import complete, offered, real_target
-from kernel_contracts.checking import Options, Result, check_contract, contracts_for, measured, witness_of
+from kernel_contracts.checking import Options, Result, check_contract, check_pairs, contracts_for, measured, witness_of
 from kernel_contracts.classes import classes
 from kernel_contracts.cli.files import writing
 from kernel_contracts.contracts.evidence import Observation, Verdict
@@ -27,7 +26,6 @@ from kernel_contracts.measurement.calls import LoadReport
 from kernel_contracts.measurement.fingerprint import digest
 from kernel_contracts.measurement.process import Kernel
 from kernel_contracts.measurement.ranked import Ranks, opened
-from kernel_contracts.measurement.spawning import Started
 from kernel_contracts.report.records import kernel_record, line, result_record, trace_record
 from kernel_contracts.report.terminal import console, story, summary_line, totals
 from kernel_contracts.signatures import signatures
@@ -138,13 +136,7 @@ class Run:
                     _write(traces, line(trace_record(contract, bound, seen, kernel=report.sha256, platform=platform)))
 
             assert options.seed is not None
-            for _, choices in groupby(pairs, key=lambda pair: pair[0].name):
-                with closing(Started()) as started:
-                    for contract, bound in choices:
-                        yield check_contract(
-                            contract, bound, kernel, options, seed=options.seed, watch=watch, report=report,
-                            started=started,
-                        )  # fmt: skip
+            yield from check_pairs(pairs, kernel, options, seed=options.seed, watch=watch, report=report)
 
     def _parallel(
         self,
