@@ -66,7 +66,7 @@ class Answer:
     label: str
     """`first call`, `second call`, the name of a schedule, `fresh process`, ..."""
     kind: str
-    """plain, schedule, process; other for a call without a schedule on other inputs, alone for a process's first."""
+    """plain, schedule, process; other for a call without a schedule on other inputs."""
     seen: Observation
     outputs: Mapping[str, Array]
     raw: tuple[NDArray[Any], ...]
@@ -87,6 +87,8 @@ class Trial:
     other_case: Case
     """The case whose inputs are the other ones."""
     answers: list[Answer] = field(default_factory=list)
+    alone: Answer | None = None
+    """To the other inputs as the first call of a new process, where that was asked."""
     refused: list[str] = field(default_factory=list)
     """Schedules that raised at these sizes, or that the autotuner leaves out."""
     processes: bool = False
@@ -105,7 +107,7 @@ class Trial:
     @property
     def reference(self) -> Answer | None:
         """Some right answer to the case's own inputs."""
-        return next((a for a in self.answers if a.right and a.kind not in ("other", "alone")), None)
+        return next((a for a in self.answers if a.right and a.kind != "other"), None)
 
     @property
     def other_wrong(self) -> Answer | None:
@@ -124,8 +126,10 @@ def space_of(kernel: Callee, parameter: str, dims: Mapping[str, int]) -> Space:
 def try_all(session: Session, case: Case, inputs: Mapping[str, Array]) -> Trial:
     """Every schedule, every call. Stops at the first plain call that ends otherwise than by returning."""
     variations = variations_of(session.contract)
-    trial = Trial(space_of(session.kernel, variations.parameter, case.dims), variations, case)
-    walk = _Walk(session, case, inputs, trial)
+    space = space_of(session.kernel, variations.parameter, case.dims)
+    other_case, others = _other_inputs(session, case)
+    trial = Trial(space, variations, other_case)
+    walk = _Walk(session, case, inputs, others, trial)
     if walk.plain() and walk.schedules():
         walk.processes()
         walk.alone()
@@ -133,9 +137,10 @@ def try_all(session: Session, case: Case, inputs: Mapping[str, Array]) -> Trial:
 
 
 class _Walk:
-    def __init__(self, session: Session, case: Case, inputs: Mapping[str, Array], trial: Trial) -> None:
-        self.session, self.case, self.inputs, self.trial = session, case, inputs, trial
-        self.trial.other_case, self.others = _other_inputs(session, case)
+    def __init__(
+        self, session: Session, case: Case, inputs: Mapping[str, Array], others: Mapping[str, Array], trial: Trial
+    ) -> None:  # fmt: skip
+        self.session, self.case, self.inputs, self.others, self.trial = session, case, inputs, others, trial
         self._judged: dict[tuple[bytes, bool, bool], Observation] = {}
 
     def plain(self) -> bool:
@@ -145,7 +150,7 @@ class _Walk:
         for k in range(self.trial.variations.calls):
             if k:
                 label = f"call on other inputs before the {_nth(k)}"
-                if not self._answer(under, label, "plain", former, self.others):
+                if not self._answer(under, label, "other", former, self.others):
                     return False
                 former = self.trial.answers[-1].outputs
             if not self._answer(under, _nth(k), "plain", former):
@@ -205,7 +210,9 @@ class _Walk:
         with self.session.others.once({}) as other:
             if other is not None:
                 under = Under(other, self._way(0 if self.trial.space.required else None))
-                self._answer(under, "first call of a new process, on other inputs", "alone", {}, self.others)
+                base, outputs, _ = self.session.called(self.trial.other_case, self.others, under)
+                seen = self._compared(base, outputs, False, self.others)
+                self.trial.alone = Answer("first call of a new process", "other", seen, outputs, under.raw)
 
     def _way(self, index: int | None, out: bool = False) -> Way:
         if index is None and not out:
@@ -221,7 +228,6 @@ class _Walk:
         if self._stopped(base, kind, label):
             return False
         seen = replace(self._compared(base, outputs, kind == "schedule", inputs), case=self.case)
-        kind = "other" if kind == "plain" and inputs is not None else kind
         self.trial.answers.append(Answer(label, kind, seen, outputs, under.raw, former))
         return True
 

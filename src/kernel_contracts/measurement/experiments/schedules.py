@@ -107,15 +107,14 @@ def _concluded(session: Session, case: Case, inputs: Mapping[str, Array], trial:
     failing = [a for a in trial.of("schedule") if not a.right and a.seen.oracle_ok]
     if failing:
         return _under(session, case, inputs, trial, failing[0])
-    wrong = [a for a in trial.answers if a.kind not in ("schedule", "alone") and not a.right and a.seen.oracle_ok]
+    wrong = [a for a in trial.answers if a.kind != "schedule" and not a.right and a.seen.oracle_ok]
     if wrong:
         return _plainly(trial, wrong[0])
     moved = _moved(trial)
     if moved is not None:
         return moved
-    told = [a for a in trial.answers if a.kind != "alone"]
-    weak = [a for a in told if not a.seen.oracle_ok]
-    worst = weak[0] if weak else max(told, key=lambda a: a.seen.ratio)
+    weak = [a for a in trial.answers if not a.seen.oracle_ok]
+    worst = weak[0] if weak else max(trial.answers, key=lambda a: a.seen.ratio)
     return worst.seen
 
 
@@ -153,8 +152,7 @@ def _plainly(trial: Trial, answer: Answer) -> Observation:
     if answer is first and any(a.right for a in later):
         told = f"the first call at these sizes is off by {ratio}, the {later[0].label} is right"
         return replace(answer.seen, defect="tuning_leaves_trace", detail=told)
-    alone = trial.of("alone")
-    if answer is trial.other_wrong and not (alone and alone[0].right):
+    if answer is trial.other_wrong and not (trial.alone is not None and trial.alone.right):
         # nothing says that the order matters: these inputs are wrong whenever they come
         return replace(answer.seen, case=trial.other_case)
     if first.right:
