@@ -1,7 +1,4 @@
-"""The tables of docs/howto/freivalds.md, from what freivalds.py measured.
-
-python benchmarks/freivalds_tables.py [FILE]
-"""
+"""Tables of docs/howto/freivalds.md from the results of freivalds.py: python benchmarks/freivalds_tables.py [FILE]"""
 
 from __future__ import annotations
 

@@ -140,6 +140,10 @@ class Call:
         """A whole input."""
         return exact(self.arrays[name])
 
+    def one(self, name: str = "x") -> Any:
+        """An input's element at the same place."""
+        return mpmath.mpf(self.arrays[name][self.at])
+
     def row(self, name: str = "x") -> Array:
         """The last axis of an input, at the element's place on the axes before."""
         return exact(self.arrays[name][self.at[: self.arrays[name].ndim - 1]])
@@ -209,12 +213,12 @@ def rmsnorm(c: Call) -> Any:
 def scatter(c: Call) -> Any:
     """The last update of a place stays."""
     hits = np.flatnonzero(c.arrays["index"] == c.at[0])
-    return exact([c.arrays["updates"][hits[-1], c.at[1]] if hits.size else c.arrays["base"][c.at]])[0]
+    return mpmath.mpf(c.arrays["updates"][hits[-1], c.at[1]]) if hits.size else c.one("base")
 
 
 def element(function: Callable[[Any], Any]) -> Callable[[Call], Any]:
     """Of an operation on each element alone."""
-    return lambda c: function(exact([c.arrays["x"][c.at]]))[0]
+    return lambda c: function(c.one())
 
 
 DEFINITIONS: Mapping[str, Callable[[Call], Any]] = {
@@ -227,7 +231,7 @@ DEFINITIONS: Mapping[str, Callable[[Call], Any]] = {
     "erf": element(ERF),
     "exp": element(EXP),
     "gelu": element(gelu),
-    "gelu_backward": lambda c: exact([c.arrays["g"][c.at]])[0] * gelu_slope(exact([c.arrays["x"][c.at]]))[0],
+    "gelu_backward": lambda c: c.one("g") * gelu_slope(c.one()),
     "gelu_tanh": element(gelu_tanh),
     "layernorm": lambda c: (normalized(c.row(), c.scalars["eps"]) * c["gamma"] + c["beta"])[c.at[-1]],
     "layernorm_backward": layernorm_backward,
@@ -237,17 +241,15 @@ DEFINITIONS: Mapping[str, Callable[[Call], Any]] = {
     "max_pool_backward": max_pool_backward,
     "mean": lambda c: mean(c.row())[0],
     "min": lambda c: largest(c.row(), -1),
-    "mul_chain": lambda c: nearest(element(lambda x: x * 1000)(c), c.fmt) * mpmath.mpf("0.75"),
-    "multiply_add": lambda c: nearest(
-        exact([c.arrays["a"][c.at]])[0] * exact([c.arrays["b"][c.at]])[0], c.fmt
-    ) + exact([c.arrays["c"][c.at]])[0],
+    "mul_chain": lambda c: nearest(c.one() * 1000, c.fmt) * mpmath.mpf("0.75"),
+    "multiply_add": lambda c: nearest(c.one("a") * c.one("b"), c.fmt) + c.one("c"),
     "norm": lambda c: mpmath.sqrt((c.row() ** 2).sum()),
-    "relu": lambda c: largest([exact([c.arrays["x"][c.at]])[0], ZERO]),
+    "relu": lambda c: largest([c.one(), ZERO]),
     "rmsnorm": rmsnorm,
-    "scale": lambda c: element(lambda x: x * mpmath.mpf(c.scalars["s"]))(c),
+    "scale": lambda c: c.one() * mpmath.mpf(c.scalars["s"]),
     "scatter": scatter,
     "scatter_add": lambda c: (
-        exact(c.arrays["base"])[c.at] + exact(c.arrays["updates"][c.arrays["index"] == c.at[0], c.at[1]]).sum()
+        c.one("base") + exact(c.arrays["updates"][c.arrays["index"] == c.at[0], c.at[1]]).sum()
     ),
     "silu": element(lambda x: x / (1 + EXP(-x))),
     "softmax": lambda c: softmax(c.row())[c.at[-1]],
