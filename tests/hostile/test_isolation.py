@@ -51,14 +51,18 @@ def judge_files(x):
 
 
 def session_memory(x):
-    """How many of these of the session can be read: its memory, its environment, its mappings."""
-    readable = 0
-    for name in ("mem", "environ", "maps"):
-        try:
-            with open(f"/proc/{os.getppid()}/{name}", "rb") as stream:
-                readable += name == "mem" or bool(stream.read(1))
-        except OSError:
-            continue
+    """How many of these can be read of what started this process, and of what started that, which is the session or
+    what started it: memory, environment, mappings."""
+    readable, process = 0, os.getppid()
+    for _ in range(2):
+        for name in ("mem", "environ", "maps"):
+            try:
+                with open(f"/proc/{process}/{name}", "rb") as stream:
+                    readable += name == "mem" or bool(stream.read(1))
+            except OSError:
+                continue
+        with open(f"/proc/{process}/stat") as stream:
+            process = int(stream.read().rpartition(")")[2].split()[1])
     return np.asarray([float(readable)])
 
 

@@ -55,6 +55,9 @@ class Stack(Protocol):
     def available(self) -> bool:
         """True when the library is installed; imports nothing."""
 
+    def preload(self) -> None:
+        """Imports the library, in a process whose copies run kernels. Starts no thread and looks at no device."""
+
     def version(self) -> str:
         """The library's version."""
 

@@ -51,7 +51,9 @@ class Kernel:
         memory_mb: int = 4096,
         environment: Mapping[str, str] | None = None,
         working_directory: str | Path | None = None,
+        anew: bool = False,
     ) -> None:
+        """`anew`: its process is never a copy of one that has loaded the stack, but a program started for it alone."""
         if not timeout > 0 or memory_mb < 1:
             raise UsageError(f"timeout={timeout}, memory_mb={memory_mb}: both limits must be positive")
         self.restarts = 0
@@ -60,6 +62,7 @@ class Kernel:
         self._timeout, self._memory_mb = timeout, memory_mb
         self._environment = dict(environment or {})
         self._directory = Path(working_directory or os.getcwd()).resolve()
+        self._anew = anew
         self._target = parse(target, self._directory)
         self._worker: Supervised | None = None
         self._report: LoadReport | None = None
@@ -94,7 +97,7 @@ class Kernel:
             family.end(worker.process.pid)
 
     def spawn(self, environment: Mapping[str, str]) -> Kernel:
-        """The same kernel in a process of its own, with more environment variables."""
+        """The same kernel in a process of its own that shares nothing by birth, with more environment variables."""
         other = Kernel(
             self._text,
             stack=self._stack,
@@ -103,6 +106,7 @@ class Kernel:
             memory_mb=self._memory_mb,
             environment={**self._environment, **environment},
             working_directory=self._directory,
+            anew=True,
         )
         other.announced = self.announced
         return other
@@ -119,7 +123,7 @@ class Kernel:
         digest = sha256(self._target.file) if self._target.file else ""
         if self._report is not None and digest and digest != self._report.sha256:
             raise TargetError(f"{self._target.file} changed during the measurement; start it again")
-        self._worker = Supervised(self._stack, self._environment, self._directory)
+        self._worker = Supervised(self._stack, self._environment, self._directory, anew=self._anew)
         try:
             self._report = self._start(self._worker, digest)
         except BaseException:

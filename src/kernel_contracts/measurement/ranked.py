@@ -76,7 +76,7 @@ class Ranks:
     def spawn(self, environment: Mapping[str, str]) -> Ranks:
         """The same kernel in processes of its own, with more environment variables."""
         merged = {**self._settings.get("environment", {}), **environment}
-        return Ranks(self._target, seed=self._seed, **{**self._settings, "environment": merged})
+        return Ranks(self._target, seed=self._seed, **{**self._settings, "environment": merged, "anew": True})
 
     def load(self) -> LoadReport:
         """Starts the first rank; TargetError in one sentence when the kernel cannot be loaded."""

@@ -7,28 +7,23 @@ outcome; only `stop` ends the process, and it ends the whole family.
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import secrets
 import select
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Collection, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from kernel_contracts.contracts.evidence import Outcome
-from kernel_contracts.measurement import family
+from kernel_contracts.measurement import family, launching
 from kernel_contracts.measurement.channel import Channel, Tampered
-from kernel_contracts.measurement.enclosure import without_secrets
+from kernel_contracts.measurement.copies import copied
 from kernel_contracts.measurement.exchange import Region
 from kernel_contracts.measurement.worker import LOST_CHANNEL
 
-ENTRY = "kernel_contracts.stacks"
-"""The module that a worker process runs: it alone knows the stacks by name."""
 PRINTED = 2000
 _SLICE = 0.02
 """Seconds between looks at the memory of a busy worker."""
@@ -48,7 +43,7 @@ class Ended(Exception):
 class Supervised:
     """A worker process with its channel and its two shared files."""
 
-    def __init__(self, stack: str, environment: Mapping[str, str], directory: Path) -> None:
+    def __init__(self, stack: str, environment: Mapping[str, str], directory: Path, *, anew: bool = False) -> None:
         self.inbox, self.outbox = Region(), Region()
         to_worker, from_worker, printing = os.pipe(), os.pipe(), os.pipe()
         theirs = (to_worker[0], from_worker[1], self.inbox.fd, self.outbox.fd)
@@ -57,17 +52,8 @@ class Supervised:
         os.set_blocking(self._printing, False)
         self._owner = os.getpid()
         self._tail, self._open = bytearray(), True
-        command = [sys.executable, "-P", "-B", "-u", "-X", "faulthandler", "-m", ENTRY, stack, ",".join(environment)]
-        start = functools.partial(
-            _popen,
-            [*command, str(os.getpid()), *map(str, theirs)],
-            printing[1],
-            theirs,
-            directory,
-            _environment(environment),
-        )
         try:
-            self.process = _starter(os.getpid()).submit(start).result()
+            self.process = self._begun(stack, environment, theirs, printing[1], directory, anew=anew)
         except BaseException:
             self._release()
             raise
@@ -79,6 +65,16 @@ class Supervised:
         for fd in (self.channel.read_fd, self._printing, self._exit):
             if fd >= 0:
                 self._poll.register(fd, select.POLLIN)
+
+    @staticmethod
+    def _begun(
+        stack: str, environment: Mapping[str, str], fds: tuple[int, ...], printing: int, directory: Path, *, anew: bool
+    ) -> launching.Process:  # fmt: skip
+        """A copy of a process that has loaded the stack, which is quick; a program started anew where it must be."""
+        copy = None if anew else copied(stack, environment, (printing, *fds), directory)
+        if copy is not None:
+            return copy
+        return launching.launched(launching.WORKER, stack, environment, fds, printing, directory)
 
     @property
     def alive(self) -> bool:
@@ -191,37 +187,3 @@ class Supervised:
         self._printing = self._exit = -1
         self.inbox.close()
         self.outbox.close()
-
-
-def _popen(
-    command: list[str], printing: int, fds: tuple[int, ...], directory: Path, environment: dict[str, str]
-) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=printing,
-        stderr=printing,
-        pass_fds=fds,
-        cwd=directory,
-        env=environment,
-        start_new_session=True,
-    )
-
-
-@functools.cache
-def _starter(_process: int) -> ThreadPoolExecutor:
-    """A thread that lives as long as this process.
-
-    A worker asks to be killed when its parent dies, and the system takes the *thread* that started it for its parent:
-    started from a short-lived thread of the caller, it would die too early.
-    """
-    return ThreadPoolExecutor(1, thread_name_prefix="kernel-contracts-start")
-
-
-def _environment(given: Mapping[str, str]) -> dict[str, str]:
-    merged = {**without_secrets(os.environ), **given}
-    ours = str(Path(__file__).resolve().parents[2])
-    path = merged.get("PYTHONPATH", "")
-    if ours not in path.split(os.pathsep):
-        merged["PYTHONPATH"] = f"{path}{os.pathsep}{ours}" if path else ours
-    return merged

@@ -39,18 +39,20 @@ _SHORT = 256
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 
 
-def enclose(session: int) -> dict[str, str]:
-    """Ties this process to its session: it dies with it, keeps its family together and leaves no core files.
-
-    Returns what else it gave up, as facts.
-    """
+def tie(parent: int) -> None:
+    """Ties this process to the one that started it: it dies with it and leaves no core files."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with contextlib.suppress(OSError, AttributeError, ValueError):
-        libc = ctypes.CDLL(None)
-        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)  # a daemon that the kernel starts stays in our family
-    if os.getppid() != session:
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
         os._exit(0)
+
+
+def enclose(parent: int) -> dict[str, str]:
+    """Ties this process to its parent and its family to it. Returns what else it gave up, as facts."""
+    tie(parent)
+    with contextlib.suppress(OSError, AttributeError, ValueError):
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)  # a daemon that the kernel starts stays in our family
     faulthandler.register(signal.SIGUSR1, all_threads=False, chain=False)  # the session asks where a hang is
     return give_up(Path(__file__).resolve().parents[1])
 

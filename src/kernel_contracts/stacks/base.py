@@ -41,6 +41,9 @@ class Plain:
     def available(self) -> bool:
         return installed(self.requires[0])
 
+    def preload(self) -> None:
+        importlib.import_module(self.requires[0])
+
     def synchronize(self, device: str) -> None:
         """Most libraries for processors return when they are done."""
 

@@ -6,6 +6,7 @@ that folder and the number of compilations that are allowed is set: neither chan
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 from collections.abc import Callable
@@ -42,6 +43,10 @@ class InductorStack(TorchStack):
 
     def __init__(self) -> None:
         self.environment = {_FOLDER: os.environ.get(_FOLDER) or str(_private_folder())}
+
+    def preload(self) -> None:
+        for module in ("torch._dynamo", "torch._inductor.compile_fx"):
+            importlib.import_module(module)
 
     def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
         import torch

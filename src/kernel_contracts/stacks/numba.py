@@ -6,6 +6,7 @@ is compiled here with the switches of the variant; `prange = range` at the top o
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable
 from types import FunctionType
@@ -39,6 +40,9 @@ class NumbaStack(Plain):
     natives = "numba"
     variants = _VARIANTS
     compiling = 60.0
+
+    def preload(self) -> None:
+        _warm()
 
     def version(self) -> str:
         import numba
@@ -84,14 +88,21 @@ class NumbaStack(Plain):
     def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
         import numba
 
-        # The first compilation of a process loads half of the library; that is not time of the kernel.
-        numba.njit(_first)(np.zeros(1, np.float32))
+        _warm()
         if not isinstance(function, FunctionType) or _calls_compiled(function):
             return function
         if function.__globals__.get("prange") is range:
             function.__globals__["prange"] = numba.prange
         made: Callable[..., Any] = numba.njit(**dict.fromkeys(_switches(), True))(function)
         return made
+
+
+@functools.cache
+def _warm() -> None:
+    """The first compilation of a process loads half of the library; that is not time of the kernel."""
+    import numba
+
+    numba.njit(_first)(np.zeros(1, np.float32))
 
 
 def _first(x: NDArray[Any]) -> Any:

@@ -61,6 +61,9 @@ class OnnxRuntimeStack(Plain):
     natives = "onnxruntime"
     files = _FILES
 
+    def preload(self) -> None:
+        """Nothing: the library starts a thread when it is imported, which a copy of a process would lack."""
+
     def version(self) -> str:
         import onnxruntime
 
