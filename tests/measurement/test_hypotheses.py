@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from kernel_contracts.contracts.evidence import Verdict
+from kernel_contracts.measurement import hypotheses
 from kernel_contracts.measurement.emulated import Emulated
 from kernel_contracts.measurement.hypotheses import EMULATE_LIMIT, explain, instance_size
+from kernel_contracts.measurement.known import Known
 from kernel_contracts.measurement.session import Session
 from kernel_contracts.numerics.interpret import Instance, evaluate
 from kernel_contracts.numerics.mutants import mutants
@@ -82,3 +84,17 @@ def test_unknown_names_and_large_cases_are_left_undiagnosed() -> None:
     assert instance_size(large) > EMULATE_LIMIT
     assert explain(GELU[1], large, {"y": right + 1}, {"y": right}, ("accumulate",)) == {}
     assert explain(GELU[1], i, {"y": right}, {"y": right}, tuple(mutants())) == {}
+
+
+def test_explanations_are_the_same_where_the_mutants_answers_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    i = instance(M=6, K=20, N=5)
+    right = evaluate(i)["y"]
+    shared, wrongs = Known(), (right + 1, np.round(right, 1), np.flip(right, axis=0))
+    alone = [explain(GELU[1], i, {"y": y}, {"y": right}, tuple(mutants())) for y in wrongs]
+    assert len({tuple(found) for found in alone}) > 1
+    assert [explain(GELU[1], i, {"y": y}, {"y": right}, tuple(mutants()), known=shared) for y in wrongs] == alone
+    monkeypatch.setattr(hypotheses, "emulate", None)  # none of it is worked out again
+    monkeypatch.setattr(hypotheses, "evaluate", None)
+    assert [explain(GELU[1], i, {"y": y}, {"y": right}, tuple(mutants()), known=shared) for y in wrongs] == alone
+    with pytest.raises(TypeError):
+        explain(GELU[1], instance(M=6, K=20, N=4), {"y": right}, {"y": right}, tuple(mutants()), known=shared)

@@ -13,6 +13,7 @@ from kernel_contracts.contracts.evidence import Observation
 from kernel_contracts.contracts.model import Bound
 from kernel_contracts.measurement.cases import item_of
 from kernel_contracts.measurement.hypotheses import explain
+from kernel_contracts.measurement.known import Known
 from kernel_contracts.numerics.bounded import Array
 from kernel_contracts.numerics.interpret import Instance
 
@@ -24,8 +25,8 @@ _FAR_WORSE = 10.0
 class Diagnoser:
     """Remembers what has been diagnosed. `mutants` are the faults tried as explanations of a failure."""
 
-    def __init__(self, bound: Bound, mutants: Sequence[str]) -> None:
-        self.bound, self.mutants = bound, tuple(mutants)
+    def __init__(self, bound: Bound, mutants: Sequence[str], known: Known | None = None) -> None:
+        self.bound, self.mutants, self.known = bound, tuple(mutants), known
         self._ratios: dict[str, list[float]] = {}
 
     def diagnosed(
@@ -45,4 +46,5 @@ class Diagnoser:
             return observation
         before.append(observation.ratio)
         plain = replace(instance, program=self.bound.program)
-        return replace(observation, hypotheses=explain(self.bound, plain, outputs, centers, self.mutants, tolerances))
+        found = explain(self.bound, plain, outputs, centers, self.mutants, tolerances, known=self.known)
+        return replace(observation, hypotheses=found)

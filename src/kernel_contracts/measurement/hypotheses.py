@@ -15,6 +15,7 @@ import numpy as np
 
 from kernel_contracts.contracts.model import Bound
 from kernel_contracts.errors import ArithmeticScopeError
+from kernel_contracts.measurement.known import Known, Wrong
 from kernel_contracts.measurement.oracle import work
 from kernel_contracts.numerics.bounded import Array
 from kernel_contracts.numerics.domains import FLOAT64
@@ -44,10 +45,11 @@ def explain(
     names: Iterable[str],
     tolerances: Mapping[str, Array] = MappingProxyType({}),
     given: Mapping[str, tuple[tuple[object, ...], ...]] = MappingProxyType({}),
+    known: Known | None = None,
 ) -> dict[str, float]:
     """For each mutant (with its arguments and place) the share of the candidate's error that it leaves unexplained.
 
-    `given` are arguments to try for a mutant instead of its usual ones.
+    `given` are arguments to try for a mutant instead of its usual ones. `known` keeps what the mutants answer.
 
     Errors count in units of `tolerances` where they are given, so that a small element that is wrong weighs more than
     the honest rounding of a large one.
@@ -59,6 +61,7 @@ def explain(
         instance_size(instance) > EMULATE_LIMIT or work(instance) > WORK_LIMIT or _terms(bound, instance) > TERMS_LIMIT
     )
     weights = {n: _weight(centers[n], tolerances.get(n), bound, n) for n in outputs}
+    right = {n: _rounded(centers[n], bound, n) for n in outputs}
     for name in names:
         entry = mutants().get(name)
         if entry is None or (entry.emulated and too_long):
@@ -66,7 +69,8 @@ def explain(
         for arguments in given.get(name, entry.defaults):
             shown = f"({', '.join(str(a) for a in arguments)})" if arguments else ""
             for where, program in _programs(bound.program, name, arguments):
-                rest = _unexplained(bound, instance, outputs, centers, weights, program, entry.emulated)
+                made = _answers(bound, replace(instance, program=program), entry.emulated, known)
+                rest = None if made is None else _unexplained(outputs, right, made, weights)
                 if rest is not None and rest < 1.0:
                     found[f"{name}{shown}: {where}"] = rest
     return {k: round(v, 6) for k, v in sorted(found.items(), key=lambda kv: kv[1])}
@@ -109,32 +113,36 @@ def _weight(center: Array, tolerance: Array | None, bound: Bound, output: str) -
     return np.where(np.isfinite(weight), weight, 0.0)
 
 
+def _answers(bound: Bound, changed: Instance, emulated: bool, known: Known | None) -> Wrong | None:
+    """What a mutant returns; None where it has no answer."""
+
+    def make(changed: Instance) -> Wrong | None:
+        try:
+            with np.errstate(all="ignore"):
+                made = emulate(changed, EmulateContext()) if emulated else evaluate(changed, FLOAT64)
+        except (ArithmeticScopeError, ValueError):
+            return None
+        return {n: _rounded(made[n], bound, n) for n in bound.outputs}
+
+    return make(changed) if known is None else known.wrong(changed, make)
+
+
+def _rounded(value: Array, bound: Bound, output: str) -> Array:
+    """As the output's format holds it."""
+    numbers = np.asarray(value, dtype=np.float64)
+    return round_to(numbers, bound.outputs[output]) if bound.outputs[output].is_real else numbers
+
+
 def _unexplained(
-    bound: Bound,
-    instance: Instance,
-    outputs: Mapping[str, Array],
-    centers: Mapping[str, Array],
-    weights: Mapping[str, Array],
-    program: Program,
-    emulated: bool,
+    outputs: Mapping[str, Array], right: Mapping[str, Array], made: Wrong, weights: Mapping[str, Array]
 ) -> float | None:
-    changed = replace(instance, program=program)
-    try:
-        with np.errstate(all="ignore"):
-            made = emulate(changed, EmulateContext()) if emulated else evaluate(changed, FLOAT64)
-    except (ArithmeticScopeError, ValueError):
-        return None
     left = total = size = 0.0
     for name, y in outputs.items():
-        center = np.asarray(centers[name], dtype=np.float64)
-        m = np.asarray(made[name], dtype=np.float64)
+        center, m, weight = right[name], made[name], weights[name]
         if m.shape != center.shape:
             return None
-        if bound.outputs[name].is_real:
-            m, center = round_to(m, bound.outputs[name]), round_to(center, bound.outputs[name])
         numbers = np.asarray(y, dtype=np.float64)
         scale = float(np.max(np.abs(center[np.isfinite(center)]), initial=0.0)) or 1.0
-        weight = weights[name]
         left += _square(numbers, m, scale, weight)
         total += _square(numbers, center, scale, weight)
         size += _square(m, center, scale, weight)

@@ -21,7 +21,12 @@ BUDGET = 192 << 20
 """Bytes that are kept. The first cases are the ones asked for most: what no longer fits is made again each time."""
 _LARGEST = BUDGET // 8
 
+_WRONG = 96 << 20
+"""Bytes that are kept of what known faults answer; each of forty is tried on every kernel that fails."""
+
 Answer = tuple[dict[str, Bounded], Truth]
+Wrong = dict[str, Array]
+"""What a known fault returns, by output."""
 
 
 class Known:
@@ -33,7 +38,9 @@ class Known:
         self._admitted: dict[tuple[int, int], tuple[Acceptance, ...]] = {}
         """By the identities of an answer that is kept, and so of nothing else; empty before anybody has asked."""
         self._digests: dict[int, tuple[Array, bytes]] = {}
+        self._wrong: dict[Hashable, tuple[Instance, Wrong | None]] = {}
         self.left = BUDGET
+        self._left_for_wrong = _WRONG
 
     def inputs(self, case: Case, make: Callable[[Case], dict[str, Array]]) -> dict[str, Array]:
         """The inputs of this case. They cannot be written to, so that no kernel changes another one's."""
@@ -72,6 +79,18 @@ class Known:
         made = make()
         if kept is not None and self._fits(sum(_bytes(a.below, a.above, a.tolerance, a.free) for a in made)):
             self._admitted[key] = made
+        return made
+
+    def wrong(self, instance: Instance, make: Callable[[Instance], Wrong | None]) -> Wrong | None:
+        """What a program with a known fault gives on these inputs; None where it gives nothing."""
+        key = self._key(instance)
+        if key in self._wrong:
+            return self._wrong[key][1]
+        made = make(instance)
+        size = _bytes(*(made or {}).values())
+        if size <= self._left_for_wrong:
+            self._left_for_wrong -= size
+            self._wrong[key] = instance, made  # keeps the program, and so its identity its own
         return made
 
     def _key(self, instance: Instance) -> Hashable:

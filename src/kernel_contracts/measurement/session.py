@@ -59,7 +59,7 @@ class Session:
     ) -> None:  # fmt: skip
         self.contract, self.bound, self.kernel = contract, bound, kernel
         self.ladder, self.known = ladder, known
-        self._diagnoser = Diagnoser(bound, mutants)
+        self._diagnoser = Diagnoser(bound, mutants, known)
         if hasattr(kernel, "announced"):  # a process may run a kernel file, which has no signature of its own
             kernel.announced = contract, bound
         self.others = Spawner(kernel, started)
