@@ -10,6 +10,7 @@ import pytest
 
 from kernel_contracts.classes import classes
 from kernel_contracts.contracts.evidence import Observation
+from kernel_contracts.measurement.known import Known
 from kernel_contracts.measurement.session import Session
 
 HALVES = kp.written("f for P in {fp32} (x: P[M, N]) -> y: P[M, N]", "y = x * 0.5 in fp32", "M, N in 1..64")
@@ -58,3 +59,19 @@ def test_a_longer_sum_than_declared_is_right_in_any_order(monkeypatch: pytest.Mo
     assert found.violating
     assert found.readings["any_order_ratio"] <= 1 < found.ratio
     assert len(asked) == 1, "the oracle is asked once"
+
+
+def test_looser_contracts_are_worked_out_once_for_all_kernels() -> None:
+    shared, shown = Known(), []
+    kernels = (flushing, lambda x: np.where(x == 1, np.float32(0.75), flushing(x)), lambda x: x * np.float32(0.25))
+    for known in (None, shared, shared):
+        for kernel in kernels:
+            run = kp.session(HALVES, kernel)
+            run.known = known
+            found = run.measure_on(kp.case(HALVES, "normal", 3, M=1, N=4), {"x": SMALL})
+            shown.append({n: r for n, r in found.readings.items() if n.endswith("_ratio")})
+    assert shown[:3] == shown[3:6] == shown[6:]
+    assert len({r["flushing_ratio"] for r in shown[:3]}) == 2
+    looser = shared.looser("flushing_ratio")
+    assert looser is shared.looser("flushing_ratio")
+    assert looser.left < shared.looser("any_order_ratio").left, "something is kept, and apart"

@@ -23,6 +23,8 @@ _LARGEST = BUDGET // 8
 
 _WRONG = 96 << 20
 """Bytes that are kept of what known faults answer; each of forty is tried on every kernel that fails."""
+_LOOSER = 32 << 20
+"""Bytes that are kept for each way in which a contract could be looser."""
 
 Answer = tuple[dict[str, Bounded], Truth]
 Wrong = dict[str, Array]
@@ -39,6 +41,7 @@ class Known:
         """By the identities of an answer that is kept, and so of nothing else; empty before anybody has asked."""
         self._digests: dict[int, tuple[Array, bytes]] = {}
         self._wrong: dict[Hashable, tuple[Instance, Wrong | None]] = {}
+        self._looser: dict[str, Known] = {}
         self.left = BUDGET
         self._left_for_wrong = _WRONG
 
@@ -91,6 +94,14 @@ class Known:
         if size <= self._left_for_wrong:
             self._left_for_wrong -= size
             self._wrong[key] = instance, made  # keeps the program, and so its identity its own
+        return made
+
+    def looser(self, name: str) -> Known:
+        """What is known on the same inputs where the contract is looser in the way of this name."""
+        made = self._looser.get(name)
+        if made is None:
+            made = self._looser[name] = Known()
+            made.left, made._digests = _LOOSER, self._digests
         return made
 
     def _key(self, instance: Instance) -> Hashable:
