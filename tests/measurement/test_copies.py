@@ -7,8 +7,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from kernel_contracts.errors import UsageError
 from kernel_contracts.measurement import copies
 from kernel_contracts.measurement.calls import ArrayIn
 from kernel_contracts.measurement.process import Kernel
+from kernel_contracts.measurement.supervise import Supervised
 
 KERNELS = '''
 import os, random, threading
@@ -44,6 +46,15 @@ def place(x):
 
 
 def crash(x):
+    os.abort()
+
+
+def parricide(x):
+    """Ends what it was copied from first, where that is not the session."""
+    with open(f"/proc/{os.getppid()}/cmdline", "rb") as stream:
+        copied = b"kernel_contracts.stacks" in stream.read()
+    if copied:
+        os.kill(os.getppid(), 9)
     os.abort()
 
 
@@ -156,16 +167,48 @@ def test_how_a_copy_ended_is_known(file: Path) -> None:
     assert [o.copies for o in copies._originals.values() if o is not None] == [0]
 
 
-def test_a_killed_original_takes_its_copies_with_it_and_there_is_a_new_one(file: Path) -> None:
+def test_a_killed_original_is_no_fault_of_the_kernel(file: Path) -> None:
     with Kernel(f"{file}:calls") as kernel:
-        asked(kernel)
+        assert asked(kernel) == 1
         (before,) = originals()
         os.kill(before, signal.SIGKILL)
-        deadline = time.monotonic() + 30
-        while kernel._worker is not None and kernel._worker.alive and time.monotonic() < deadline:
-            time.sleep(0.01)
+        until(lambda: kernel._worker is None or not kernel._worker.alive)
+        result = kernel.call(X)
+        assert (result.outcome, result.outputs[0].tolist(), result.state.get("died_before")) == (
+            Outcome.RETURNED,
+            [1.0],
+            None,
+        )
+    with Kernel(f"{file}:birth") as other:
+        assert asked(other)[0] not in (before, os.getpid())  # there is a new one
+
+
+def test_killing_the_original_hides_no_crash(file: Path) -> None:
+    with Kernel(f"{file}:parricide") as kernel:
+        for _ in range(2):
+            result = kernel.call(X)
+            assert (result.outcome, result.detail) == (Outcome.CRASHED, "killed by SIGABRT")
+
+
+def test_an_original_killed_while_a_kernel_loads(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started = Supervised.expect
+
+    def expect(self: Supervised, kinds: Any, seconds: float, memory: int) -> Any:
+        for pid in originals():
+            os.kill(pid, signal.SIGKILL)
+        until(lambda: not isinstance(self.process, copies.Copy) or not self.alive)
+        return started(self, kinds, seconds, memory)
+
+    monkeypatch.setattr(Supervised, "expect", expect)
+    with Kernel(f"{file}:calls") as kernel:
         assert asked(kernel) == 1
-        assert originals() not in ([], [before])
+
+
+def until(done: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not done() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert done()
 
 
 def test_a_missing_library_is_told_of_as_before(file: Path) -> None:
@@ -214,10 +257,7 @@ def test_nothing_outlives_a_session_that_is_killed(file: Path) -> None:
         family = [int(pid) for pid in session.stdout.readline().split()]
         assert len(family) == 2
         session.kill()
-    deadline = time.monotonic() + 30
-    while any(_runs(pid) for pid in family) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert not [pid for pid in family if _runs(pid)]
+    until(lambda: not any(_runs(pid) for pid in family))
 
 
 def _runs(pid: int) -> bool:

@@ -19,14 +19,14 @@ from types import TracebackType
 from typing import Any
 
 from kernel_contracts.contracts.evidence import Outcome
-from kernel_contracts.errors import ArithmeticScopeError, TargetError, UsageError
+from kernel_contracts.errors import ArithmeticScopeError, KernelContractsError, TargetError, UsageError
 from kernel_contracts.measurement import exchange, family, receiving
 from kernel_contracts.measurement.calls import ArrayIn, CallResult, LoadReport, Look, Way
 from kernel_contracts.measurement.communicator import Membership
 from kernel_contracts.measurement.patience import Patience, kind
 from kernel_contracts.measurement.schedule_space import Space
 from kernel_contracts.measurement.scoping import Announced, plain, scope_of
-from kernel_contracts.measurement.supervise import Ended, Supervised
+from kernel_contracts.measurement.supervise import Ended, Orphaned, Supervised
 from kernel_contracts.measurement.target import parse, sha256
 
 __all__ = ["ArrayIn", "CallResult", "Kernel", "LoadReport"]
@@ -114,7 +114,9 @@ class Kernel:
     def load(self) -> LoadReport:
         """Starts the worker if there is none; TargetError in one sentence when the kernel cannot be loaded."""
         if self._worker is not None and not self._worker.alive:
-            self._died = family.describe_exit(self._worker.process.wait())
+            status = self._worker.process.wait()
+            self._anew |= self._worker.orphaned
+            self._died = "" if self._worker.orphaned else family.describe_exit(status)
             self.close()
         if self._worker is not None and self._report is not None:
             return self._report
@@ -126,6 +128,10 @@ class Kernel:
         self._worker = Supervised(self._stack, self._environment, self._directory, anew=self._anew)
         try:
             self._report = self._start(self._worker, digest)
+        except Orphaned:
+            self._anew = True
+            self.close()
+            return self.load()
         except BaseException:
             self.close()
             raise
@@ -141,6 +147,8 @@ class Kernel:
                 raise UsageError(str(facts["text"]))
             worker.send({"op": "load", "target": self._text, "directory": str(self._directory)})
             loaded = worker.expect(("loaded", "refused"), START_SECONDS, START_MEMORY)
+        except Orphaned:
+            raise
         except Ended as end:
             raise TargetError(
                 f"target {self._text!r} cannot be loaded: {end.detail}{receiving.last_line(worker)}"
@@ -225,6 +233,12 @@ class Kernel:
             result = self._read(worker, last)
             now = worker.inbox.read(0, image.size)
             mutated = {*exchange.changed(image, now, places), *map(str, last.get("lost", ()))}
+        except Orphaned:
+            self._anew = True  # a process that is started anew has no parent to lose but us
+            self.close()
+            if member:  # the other ranks are in the middle of this call
+                raise KernelContractsError("a process that ranks were copied from was ended; measure again") from None
+            return self.call(arrays, scalars, poison=poison, way=way, look=look)
         except Ended as end:
             if end.outcome is Outcome.HUNG:
                 self._patience.hung(this)

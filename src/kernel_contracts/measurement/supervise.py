@@ -20,7 +20,7 @@ from typing import Any
 from kernel_contracts.contracts.evidence import Outcome
 from kernel_contracts.measurement import family, launching
 from kernel_contracts.measurement.channel import Channel, Tampered
-from kernel_contracts.measurement.copies import copied
+from kernel_contracts.measurement.copies import Copy, copied
 from kernel_contracts.measurement.exchange import Region
 from kernel_contracts.measurement.worker import LOST_CHANNEL
 
@@ -38,6 +38,10 @@ class Ended(Exception):
         self.outcome = outcome
         self.detail = detail
         super().__init__(detail)
+
+
+class Orphaned(Ended):
+    """The worker ended with the process that it was a copy of: not of the kernel's doing, as far as we can see."""
 
 
 class Supervised:
@@ -79,6 +83,11 @@ class Supervised:
     @property
     def alive(self) -> bool:
         return self.process.poll() is None
+
+    @property
+    def orphaned(self) -> bool:
+        """Whether it ended because what it was copied from did."""
+        return isinstance(self.process, Copy) and self.process.orphaned
 
     def send(self, message: dict[str, Any]) -> None:
         try:
@@ -129,6 +138,8 @@ class Supervised:
         except subprocess.TimeoutExpired:
             status = LOST_CHANNEL
         self._drain()
+        if self.orphaned:
+            return Orphaned(Outcome.CRASHED, "the process that it was copied from ended")
         if status == LOST_CHANNEL:
             return Ended(Outcome.CRASHED, "closed the control channel")
         if status == -signal.SIGABRT and b"std::bad_alloc" in self._tail:
