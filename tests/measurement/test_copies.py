@@ -193,11 +193,11 @@ def test_killing_the_original_hides_no_crash(file: Path) -> None:
 def test_an_original_killed_while_a_kernel_loads(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started = Supervised.expect
 
-    def expect(self: Supervised, kinds: Any, seconds: float, memory: int) -> Any:
+    def expect(self: Supervised, *asked: Any) -> Any:
         for pid in originals():
             os.kill(pid, signal.SIGKILL)
         until(lambda: not isinstance(self.process, copies.Copy) or not self.alive)
-        return started(self, kinds, seconds, memory)
+        return started(self, *asked)
 
     monkeypatch.setattr(Supervised, "expect", expect)
     with Kernel(f"{file}:calls") as kernel:

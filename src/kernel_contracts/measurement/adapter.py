@@ -64,6 +64,9 @@ class Stack(Protocol):
     def devices(self) -> tuple[str, ...]:
         """Devices of this machine, the default one first."""
 
+    def compiles_apart(self, device: str) -> bool:
+        """Whether its compiler is a program of its own, so that time on top is due only while the worker runs one."""
+
     def to_native(self, array: NDArray[Any], device: str) -> Any:
         """The same bits as an array of this stack; shares memory and keeps strides where the stack can.
 

@@ -156,7 +156,7 @@ class Kernel:
         if loaded["kind"] == "refused":
             raise TargetError(str(loaded["text"]))
         worker.printed()
-        self._patience.started(float(facts["compiling"]))
+        self._patience.started(float(facts["compiling"]), apart=bool(facts["apart"]))
         file = str(loaded["file"])
         return LoadReport(
             name=str(loaded["name"]),
@@ -205,6 +205,18 @@ class Kernel:
         With `member` the kernel is one of several ranks: rank and world come before its arrays, a communicator after.
         `look` asks for more than the answer.
         """
+        try:
+            return self._called(arrays, scalars, poison, way, member, look)
+        except Orphaned:
+            if member:  # the other ranks are in the middle of this call
+                raise KernelContractsError("a process that ranks were copied from was ended; measure again") from None
+            self._anew = True  # a process that is started anew has no parent to lose but us
+            return self._called(arrays, scalars, poison, way, member, look)
+
+    def _called(
+        self, arrays: Sequence[ArrayIn], scalars: Mapping[str, Any], poison: Sequence[tuple[tuple[int, ...], str]],
+        way: Way | None, member: Membership | None, look: Look | None,
+    ) -> CallResult:  # fmt: skip
         report = self.load()
         worker = self._worker
         assert worker is not None
@@ -221,24 +233,21 @@ class Kernel:
             worker.inbox.write(image)
             worker.send(message)
             ready = self._expect(worker, ("ready", "refused"), START_SECONDS + self._patience.compiling, memory)
-            limit = self._patience.seconds(this, anew=bool(ready.get("tidied")))
+            limit, on_top = self._patience.seconds(this, anew=bool(ready.get("tidied")))
             began = time.perf_counter()
             worker.send({"op": "go"})
             try:
-                last = self._expect(worker, ("returned", "raised", "memory"), limit, memory)
+                last = self._expect(worker, ("returned", "raised", "memory"), limit, memory, on_top)
             finally:
                 seconds = time.perf_counter() - began
             if last["kind"] == "returned":
                 last = self._expect(worker, _LAST, max(self._timeout, START_SECONDS), memory)
-            result = self._read(worker, last)
+            result = receiving.result(worker, last)
             now = worker.inbox.read(0, image.size)
             mutated = {*exchange.changed(image, now, places), *map(str, last.get("lost", ()))}
         except Orphaned:
-            self._anew = True  # a process that is started anew has no parent to lose but us
             self.close()
-            if member:  # the other ranks are in the middle of this call
-                raise KernelContractsError("a process that ranks were copied from was ended; measure again") from None
-            return self.call(arrays, scalars, poison=poison, way=way, look=look)
+            raise
         except Ended as end:
             if end.outcome is Outcome.HUNG:
                 self._patience.hung(this)
@@ -273,8 +282,10 @@ class Kernel:
             **({"scope": scope.as_json()} if scope else {}),
         }
 
-    def _expect(self, worker: Supervised, kinds: Collection[str], seconds: float, memory: int) -> dict[str, Any]:
-        message = worker.expect(kinds, seconds, memory)
+    def _expect(
+        self, worker: Supervised, kinds: Collection[str], seconds: float, memory: int, on_top: float = 0.0
+    ) -> dict[str, Any]:
+        message = worker.expect(kinds, seconds, memory, on_top)
         if message.get("id") != self._count:
             raise Ended(Outcome.CRASHED, "tampered with the control channel: an answer to another call")
         if message["kind"] == "refused" and message.get("whose") == "kernel":
@@ -282,24 +293,3 @@ class Kernel:
         if message["kind"] == "refused":
             raise ArithmeticScopeError(f"stack {self._stack} cannot hold these inputs: {message.get('text')}")
         return message
-
-    def _read(self, worker: Supervised, last: Mapping[str, Any]) -> CallResult:
-        state = last.get("state")
-        state = state if isinstance(state, dict) else {}
-        text = str(last.get("text", ""))
-        printed = worker.printed()
-        if last["kind"] == "raised":
-            error = str(last.get("error", ""))
-            return CallResult(Outcome.RAISED, text, error_type=error, printed=printed, state=state)
-        if last["kind"] == "memory":
-            return CallResult(Outcome.OUT_OF_MEMORY, text, printed=printed, state=state)
-        if last["kind"] == "defect":
-            return CallResult(Outcome.RETURNED, text, defect="wrong_type", printed=printed, state=state)
-        try:
-            outputs = tuple(receiving.output(worker, place) for place in last["outputs"])
-            aliased = tuple(str(name) for name in last["aliased"])
-        except (KeyError, TypeError, ValueError, OverflowError):
-            raise Ended(Outcome.CRASHED, "tampered with the control channel: outputs that are not there") from None
-        formats = tuple(exchange.format_name(o.dtype) for o in outputs)
-        state = {**state, "late": last["late"]} if last.get("late") else state
-        return CallResult(Outcome.RETURNED, "", outputs, formats, aliased=aliased, printed=printed, state=state)

@@ -9,9 +9,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernel_contracts.contracts.evidence import Outcome
 from kernel_contracts.errors import ArithmeticScopeError
 from kernel_contracts.measurement import exchange
-from kernel_contracts.measurement.supervise import Supervised
+from kernel_contracts.measurement.calls import CallResult
+from kernel_contracts.measurement.supervise import Ended, Supervised
+
+
+def result(worker: Supervised, last: Mapping[str, Any]) -> CallResult:
+    """What its last message of a call says. Raises Ended where the outputs are not where it says they are."""
+    state = last.get("state")
+    state = state if isinstance(state, dict) else {}
+    text = str(last.get("text", ""))
+    printed = worker.printed()
+    if last["kind"] == "raised":
+        error = str(last.get("error", ""))
+        return CallResult(Outcome.RAISED, text, error_type=error, printed=printed, state=state)
+    if last["kind"] == "memory":
+        return CallResult(Outcome.OUT_OF_MEMORY, text, printed=printed, state=state)
+    if last["kind"] == "defect":
+        return CallResult(Outcome.RETURNED, text, defect="wrong_type", printed=printed, state=state)
+    try:
+        outputs = tuple(output(worker, place) for place in last["outputs"])
+        aliased = tuple(str(name) for name in last["aliased"])
+    except (KeyError, TypeError, ValueError, OverflowError):
+        raise Ended(Outcome.CRASHED, "tampered with the control channel: outputs that are not there") from None
+    formats = tuple(exchange.format_name(o.dtype) for o in outputs)
+    state = {**state, "late": last["late"]} if last.get("late") else state
+    return CallResult(Outcome.RETURNED, "", outputs, formats, aliased=aliased, printed=printed, state=state)
 
 
 def output(worker: Supervised, place: Mapping[str, Any]) -> NDArray[Any]:

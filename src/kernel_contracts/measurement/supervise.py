@@ -95,9 +95,12 @@ class Supervised:
         except OSError:
             raise self._death() from None
 
-    def expect(self, kinds: Collection[str], seconds: float, memory: int) -> dict[str, Any]:
-        """The next message, of one of these kinds, within the time and with at most `memory` bytes resident."""
-        now = time.monotonic()
+    def expect(self, kinds: Collection[str], seconds: float, memory: int, on_top: float = 0.0) -> dict[str, Any]:
+        """The next message, of one of these kinds, within the time and with at most `memory` bytes resident.
+
+        The time counts from when a program that the worker started was last seen to run, for `on_top` seconds at most.
+        """
+        began = now = time.monotonic()
         deadline, look, looks = now + seconds, now + _SLICE, 0
         while True:
             try:
@@ -110,11 +113,14 @@ class Supervised:
                 return message
             now = time.monotonic()
             if now >= deadline:
-                raise Ended(Outcome.HUNG, f"no answer within {seconds:g} s{self._where()}")
+                raise Ended(Outcome.HUNG, f"no answer within {round(deadline - began, 2):g} s{self._where()}")
             if now >= look:
                 looks += 1
                 look = now + _SLICE
-                self._check_memory(memory, whole=looks % _FAMILY_EVERY == 0)
+                whole = looks % _FAMILY_EVERY == 0
+                self._check_memory(memory, whole=whole)
+                if whole and on_top and family.descendants(self.process.pid):
+                    deadline = min(now, began + on_top) + seconds
             self._wait(min(deadline, look) - now)
 
     def _wait(self, seconds: float) -> None:

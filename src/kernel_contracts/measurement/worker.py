@@ -122,7 +122,8 @@ class _Worker:
         elif self._device not in devices:
             text = f"stack {self._stack.name} has no device {self._device!r} here; it has {', '.join(devices)}"
             return self._channel.send({"kind": "refused", "text": text})
-        hello = {"version": version, "device": self._device, "fingerprint": facts, "compiling": self._stack.compiling}
+        compiling = {"compiling": self._stack.compiling, "apart": self._stack.compiles_apart(self._device)}
+        hello = {"version": version, "device": self._device, "fingerprint": facts, **compiling}
         return self._channel.send({"kind": "hello", **hello})
 
     def answer(self, message: dict[str, Any]) -> None:

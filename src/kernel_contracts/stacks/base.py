@@ -44,6 +44,9 @@ class Plain:
     def preload(self) -> None:
         importlib.import_module(self.requires[0])
 
+    def compiles_apart(self, device: str) -> bool:
+        return False
+
     def synchronize(self, device: str) -> None:
         """Most libraries for processors return when they are done."""
 

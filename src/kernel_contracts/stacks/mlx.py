@@ -40,6 +40,10 @@ class MlxStack(Plain):
         default = str(mx.default_device().type).rpartition(".")[2]
         return (default,) if default == "cpu" else (default, "cpu")
 
+    def compiles_apart(self, device: str) -> bool:
+        """On a processor it writes C++ and runs the compiler of the system."""
+        return device == "cpu"
+
     def to_native(self, array: NDArray[Any], device: str) -> Any:
         import mlx.core as mx
 
