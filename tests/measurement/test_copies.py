@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,7 @@ from kernel_contracts.contracts.evidence import Outcome
 from kernel_contracts.errors import UsageError
 from kernel_contracts.measurement import copies
 from kernel_contracts.measurement.calls import ArrayIn
+from kernel_contracts.measurement.original import HANDED
 from kernel_contracts.measurement.process import Kernel
 from kernel_contracts.measurement.supervise import Supervised
 
@@ -64,10 +68,10 @@ def descriptors(x):
     return np.asarray([float(sum(os.readlink(p).startswith("socket:") for p in there if os.path.lexists(p)))])
 '''
 
-THREADED = """
+OFFERS = """
 import socket, sys, threading, time
 from kernel_contracts.measurement.original import offer
-threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+{before}
 offer(socket.socket(fileno=int(sys.argv[1])), lambda fds, me: time.sleep(60))
 """
 
@@ -167,6 +171,25 @@ def test_how_a_copy_ended_is_known(file: Path) -> None:
     assert [o.copies for o in copies._originals.values() if o is not None] == [0]
 
 
+def test_two_threads_may_wait_for_one_copy(file: Path) -> None:
+    """And learn the same; nobody else's copy suffers."""
+    with Kernel(f"{file}:calls") as other, Kernel(f"{file}:calls") as kernel:
+        assert asked(other) == 1
+        kernel.load()
+        assert kernel._worker is not None
+        process = kernel._worker.process
+        with ThreadPoolExecutor(8) as pool:
+            told = [pool.submit(process.wait, 30) for _ in range(8)]
+            os.kill(process.pid, signal.SIGTERM)
+            assert [t.result() for t in told] == [-signal.SIGTERM] * 8
+        assert asked(other) == 2
+
+
+def test_a_system_that_makes_no_copy_ends_none() -> None:
+    with offering("import kernel_contracts.measurement.original as o; o._forked = lambda: -1") as (door, _):
+        assert [asked_for_a_copy(door) for _ in range(2)] == [b'{"pid": 0}'] * 2
+
+
 def test_a_killed_original_is_no_fault_of_the_kernel(file: Path) -> None:
     with Kernel(f"{file}:calls") as kernel:
         assert asked(kernel) == 1
@@ -228,26 +251,34 @@ def test_more_originals_than_are_kept(file: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_process_with_threads_is_not_copied() -> None:
-    door, theirs = copies.socket.socketpair(copies.socket.AF_UNIX, copies.socket.SOCK_SEQPACKET)
-    command = [sys.executable, "-c", THREADED, str(theirs.fileno())]
+    with offering("threading.Thread(target=time.sleep, args=(60,), daemon=True).start()") as (door, process):
+        assert asked_for_a_copy(door) == b'{"pid": 0}'
+        assert process.wait(30) == 0
+
+
+def test_an_original_that_nobody_asks_ends() -> None:
+    with offering("import kernel_contracts.measurement.original as o; o.IDLE = 0.1") as (_, process):
+        assert process.wait(30) == 0
+
+
+@contextmanager
+def offering(before: str) -> Iterator[tuple[socket.socket, subprocess.Popen[bytes]]]:
+    """A process that offers copies of itself after a line of its own, once it is ready."""
+    door, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    command = [sys.executable, "-c", OFFERS.format(before=before), str(theirs.fileno())]
     with subprocess.Popen(command, pass_fds=[theirs.fileno()]) as process, door, theirs:
         try:
             door.settimeout(60)
             assert door.recv(100) == b'{"ready": true}'
-            with open(os.devnull, "w") as nowhere:
-                copies.socket.send_fds(door, [b'{"directory": "/"}'], [nowhere.fileno()] * 5)
-            assert door.recv(100) == b'{"pid": 0}'
-            assert process.wait(30) == 0
+            yield door, process
         finally:
             process.kill()
 
 
-def test_an_original_that_nobody_asks_ends(file: Path) -> None:
-    code = THREADED.replace("threading.Thread", "import kernel_contracts.measurement.original as o; o.IDLE = 0.1 #")
-    door, theirs = copies.socket.socketpair(copies.socket.AF_UNIX, copies.socket.SOCK_SEQPACKET)
-    command = [sys.executable, "-c", code, str(theirs.fileno())]
-    with subprocess.Popen(command, pass_fds=[theirs.fileno()]) as process, door, theirs:
-        assert process.wait(60) == 0
+def asked_for_a_copy(door: socket.socket) -> bytes:
+    with open(os.devnull, "w") as nowhere:
+        socket.send_fds(door, [b'{"directory": "/"}'], [nowhere.fileno()] * HANDED)
+    return door.recv(100)
 
 
 def test_nothing_outlives_a_session_that_is_killed(file: Path) -> None:

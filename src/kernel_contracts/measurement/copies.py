@@ -41,6 +41,7 @@ class Copy:
         self._original = original
         self._exit = os.pidfd_open(pid)
         self._status: int | None = None
+        self._waiting = threading.Lock()
 
     def poll(self) -> int | None:
         """How it ended, as `subprocess` says it; None while it runs."""
@@ -50,16 +51,17 @@ class Copy:
 
     def wait(self, timeout: float | None = None) -> int:
         """How it ended, once it has. Raises subprocess.TimeoutExpired where it runs on, after so many seconds."""
-        if self._status is None:
-            poll = select.poll()
-            poll.register(self._exit, select.POLLIN)
-            if not poll.poll(None if timeout is None else timeout * 1000):
-                raise subprocess.TimeoutExpired(str(self.pid), timeout or 0.0)
-            os.close(self._exit)
-            status = self._original.reaped(self.pid)
-            self.orphaned = status is None
-            self._status = -signal.SIGKILL if status is None else status
-        return self._status
+        with self._waiting:  # a rank is waited for in one thread and looked at in another
+            if self._status is None:
+                poll = select.poll()
+                poll.register(self._exit, select.POLLIN)
+                if not poll.poll(None if timeout is None else timeout * 1000):
+                    raise subprocess.TimeoutExpired(str(self.pid), timeout or 0.0)
+                os.close(self._exit)
+                status = self._original.reaped(self.pid)
+                self.orphaned = status is None
+                self._status = -signal.SIGKILL if status is None else status
+            return self._status
 
 
 class _Original:
@@ -188,7 +190,8 @@ def _forget(key: _Key, original: _Original, *, unfit: bool = False) -> None:
             del _originals[key]
             if unfit:
                 _originals[key] = None
-            original.close()
+            if not (unfit and original.copies):
+                original.close()
 
 
 @atexit.register

@@ -46,13 +46,16 @@ def offer(door: socket.socket, begin: Callable[[Sequence[int], int], NoReturn]) 
                 copies.discard(asked["reap"])
                 _say(door, status=os.waitstatus_to_exitcode(status))
                 continue
-            copy = os.fork()
-            if not copy:
+            copy = _forked()
+            if copy == 0:
                 door.close()
                 _settle(fds[0], asked["directory"])
                 begin(fds[1:], me)
             for fd in fds:
                 os.close(fd)
+            if copy < 0:  # the system is full; one that is started anew may say so better
+                _say(door, pid=0)
+                continue
             if _threads() > 1:  # those that a library ends before a copy is made are gone by now
                 os.kill(copy, signal.SIGKILL)
                 os.waitpid(copy, 0)
@@ -61,6 +64,14 @@ def offer(door: socket.socket, begin: Callable[[Sequence[int], int], NoReturn]) 
             copies.add(copy)
             _say(door, pid=copy)
     os._exit(0)
+
+
+def _forked() -> int:
+    """As `os.fork`; -1 where the system refuses."""
+    try:
+        return os.fork()
+    except OSError:
+        return -1
 
 
 def _say(door: socket.socket, **facts: object) -> None:
