@@ -22,8 +22,6 @@ from typing import Any
 
 from kernel_contracts.measurement import launching
 
-_LOAD_SECONDS = 60.0
-"""For starting Python and importing a framework."""
 _ANSWER_SECONDS = 60.0
 """For making a copy, which takes milliseconds where nothing is wrong."""
 _MOST = 12
@@ -73,14 +71,13 @@ class _Original:
         self.copies = 0
         """Those that are not reaped yet."""
         with theirs:
-            nowhere = subprocess.DEVNULL
             self._process = launching.launched(
-                launching.ORIGINAL, stack, given, (theirs.fileno(),), nowhere, directory
-            )  # fmt: skip
+                launching.ORIGINAL, stack, given, (theirs.fileno(),), subprocess.DEVNULL, directory
+            )
 
     def loaded(self) -> bool:
         """Waits until the stack is loaded; False where that failed."""
-        self._door.settimeout(_LOAD_SECONDS)
+        self._door.settimeout(launching.START_SECONDS)
         try:
             ready = bool(self._door.recv(1 << 12))
         except OSError:

@@ -15,6 +15,8 @@ from kernel_contracts.measurement.enclosure import without_secrets
 
 ENTRY = "kernel_contracts.stacks"
 """The module that a worker process runs: it alone knows the stacks by name."""
+START_SECONDS = 60.0
+"""For starting Python, importing the stack and importing the kernel; a large framework takes several."""
 WORKER, ORIGINAL = "worker", "original"
 """What that program is started as: one worker, or what workers are copied from."""
 

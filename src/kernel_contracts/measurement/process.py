@@ -19,10 +19,11 @@ from types import TracebackType
 from typing import Any
 
 from kernel_contracts.contracts.evidence import Outcome
-from kernel_contracts.errors import ArithmeticScopeError, KernelContractsError, TargetError, UsageError
+from kernel_contracts.errors import ArithmeticScopeError, TargetError, UsageError
 from kernel_contracts.measurement import exchange, family, receiving
 from kernel_contracts.measurement.calls import ArrayIn, CallResult, LoadReport, Look, Way
 from kernel_contracts.measurement.communicator import Membership
+from kernel_contracts.measurement.launching import START_SECONDS
 from kernel_contracts.measurement.patience import Patience, kind
 from kernel_contracts.measurement.schedule_space import Space
 from kernel_contracts.measurement.scoping import Announced, plain, scope_of
@@ -31,8 +32,6 @@ from kernel_contracts.measurement.target import parse, sha256
 
 __all__ = ["ArrayIn", "CallResult", "Kernel", "LoadReport"]
 
-START_SECONDS = 60.0
-"""For starting Python, importing the stack and importing the kernel; a large framework takes several."""
 START_MEMORY = 8 << 30
 """Resident bytes while loading, before the kernel's own limit is known."""
 _LAST = ("outputs", "defect", "raised", "memory")
@@ -147,8 +146,6 @@ class Kernel:
                 raise UsageError(str(facts["text"]))
             worker.send({"op": "load", "target": self._text, "directory": str(self._directory)})
             loaded = worker.expect(("loaded", "refused"), START_SECONDS, START_MEMORY)
-        except Orphaned:
-            raise
         except Ended as end:
             raise TargetError(
                 f"target {self._text!r} cannot be loaded: {end.detail}{receiving.last_line(worker)}"
@@ -209,7 +206,7 @@ class Kernel:
             return self._called(arrays, scalars, poison, way, member, look)
         except Orphaned:
             if member:  # the other ranks are in the middle of this call
-                raise KernelContractsError("a process that ranks were copied from was ended; measure again") from None
+                raise
             self._anew = True  # a process that is started anew has no parent to lose but us
             return self._called(arrays, scalars, poison, way, member, look)
 
@@ -245,9 +242,6 @@ class Kernel:
             result = receiving.result(worker, last)
             now = worker.inbox.read(0, image.size)
             mutated = {*exchange.changed(image, now, places), *map(str, last.get("lost", ()))}
-        except Orphaned:
-            self.close()
-            raise
         except Ended as end:
             if end.outcome is Outcome.HUNG:
                 self._patience.hung(this)

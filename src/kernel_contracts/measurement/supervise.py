@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from kernel_contracts.contracts.evidence import Outcome
+from kernel_contracts.errors import KernelContractsError
 from kernel_contracts.measurement import family, launching
 from kernel_contracts.measurement.channel import Channel, Tampered
 from kernel_contracts.measurement.copies import Copy, copied
@@ -40,7 +41,7 @@ class Ended(Exception):
         super().__init__(detail)
 
 
-class Orphaned(Ended):
+class Orphaned(KernelContractsError):
     """The worker ended with the process that it was a copy of: not of the kernel's doing, as far as we can see."""
 
 
@@ -137,7 +138,7 @@ class Supervised:
         elif self._exit in ready or (self._exit < 0 and not self.alive):
             raise self._death()
 
-    def _death(self) -> Ended:
+    def _death(self) -> Ended | Orphaned:
         """What to say about a worker that is dead or no longer talks."""
         try:
             status = self.process.wait(0.5)
@@ -145,7 +146,7 @@ class Supervised:
             status = LOST_CHANNEL
         self._drain()
         if self.orphaned:
-            return Orphaned(Outcome.CRASHED, "the process that it was copied from ended")
+            return Orphaned("the process that a worker was copied from was ended; measure again")
         if status == LOST_CHANNEL:
             return Ended(Outcome.CRASHED, "closed the control channel")
         if status == -signal.SIGABRT and b"std::bad_alloc" in self._tail:
