@@ -132,6 +132,20 @@ def test_kernels_of_one_stack_are_copies_of_one_original(file: Path) -> None:
     assert not set(a[3:]) & set(b[3:])  # random numbers of their own
 
 
+def test_copies_of_one_generator_draw_numbers_of_their_own(file: Path, tmp_path: Path) -> None:
+    """Where the original has seeded NumPy's generator already, as it has once a library imported it."""
+    (tmp_path / "sitecustomize.py").write_text("import numpy.random")
+    path = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[2] / "src")])
+    kernels = [Kernel(f"{file}:birth", environment={"PYTHONPATH": path}) for _ in range(3)]
+    try:
+        born = [asked(kernel) for kernel in kernels]
+    finally:
+        for kernel in kernels:
+            kernel.close()
+    assert {b[0] for b in born} == {originals()[0]}
+    assert len({number for b in born for number in b[3:]}) == 6
+
+
 def test_a_copy_has_run_nothing(file: Path) -> None:
     for _ in range(3):
         with Kernel(f"{file}:calls") as kernel:
